@@ -1,0 +1,115 @@
+r"""Java's .properties syntax, as `java.util.Properties.load` reads it.
+
+A *natural line* ends at \n, \r or \r\n. A *logical line* is one or more natural lines joined by a
+backslash before the line end; the white space that begins a continuation is dropped. Comments (`#`, `!`)
+and blank lines never continue.
+
+    key   ends at the first unescaped `=`, `:` or white space
+    value begins after white space, at most one `=` or `:`, and white space again; its trailing blanks stay
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from sparkmirror.config.problems import Problems, at_line
+
+_BLANKS = " \t\f"
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
+_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Entry(NamedTuple):
+    """One key with its value and the line where it begins, counted from 1."""
+
+    key: str
+    value: str
+    line: int
+
+
+def decode_properties(content: bytes) -> str:
+    """UTF-8, as people write these files today; else Latin-1, which is what Java itself reads.
+
+    An editor's byte order mark is dropped: it would become part of the first key.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def parse_properties(text: str, name: str) -> list[Entry]:
+    """All entries in file order, repeated keys included; ConfigError for a malformed \\u escape."""
+    problems = Problems(name)
+    entries: list[Entry] = []
+    for line, logical in _logical_lines(text):
+        key_end = _matched_end(_KEY, logical, 0)
+        value_start = _matched_end(_SEPARATOR, logical, key_end)
+        try:
+            entries.append(Entry(_unescape(logical[:key_end]), _unescape(logical[value_start:]), line))
+        except ValueError as error:
+            problems.add(line, str(error))
+    problems.raise_if_any()
+    return entries
+
+
+def latest_entries(entries: Iterable[Entry], name: str) -> tuple[dict[str, Entry], list[str]]:
+    """The entry that counts for each key (the last one, as in Java), and a warning for each one it hides."""
+    latest: dict[str, Entry] = {}
+    warnings: list[str] = []
+    for entry in entries:
+        hidden = latest.get(entry.key)
+        if hidden is not None:
+            said = f"{entry.key} is set again: this value wins over the one at line {hidden.line}"
+            warnings.append(at_line(name, entry.line, said))
+        latest[entry.key] = entry
+    return latest, warnings
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    logical, first, continues = "", 0, False
+    for number, raw in enumerate(_LINE_END.split(text), start=1):
+        natural = raw.lstrip(_BLANKS)
+        if not logical and (not natural or natural[0] in "#!"):
+            continues = False
+            continue
+        first = first if continues else number
+        # An even number of backslashes at the end are escaped backslashes, not a continuation.
+        continues = (len(natural) - len(natural.rstrip("\\"))) % 2 == 1
+        logical += natural[:-1] if continues else natural
+        if not continues:
+            yield first, logical
+            logical = ""
+    if logical:
+        yield first, logical
+
+
+def _matched_end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    found = pattern.match(text, start)
+    return start if found is None else found.end()
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    plain = _ESCAPE.sub(_unescape_one, text)
+    if _SURROGATE.search(plain) is None:
+        return plain
+    # Java writes a character beyond U+FFFF as two escapes; Python keeps it as one character.
+    return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def _unescape_one(found: re.Match[str]) -> str:
+    escaped = found.group(1)
+    if len(escaped) > 1:
+        return chr(int(escaped[1:], 16))
+    if escaped == "u":
+        shown = found.string[found.start() : found.start() + 6]
+        raise ValueError(f"malformed escape {shown!r}: expected four hexadecimal digits after \\u")
+    return _CONTROL.get(escaped, escaped)

@@ -1,0 +1,120 @@
+"""Text of one value -> its type. Each parser raises ValueError that says what was expected.
+
+Kafka's ConfigDef trims values and splits lists at commas; so do these.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+from sparkmirror.config.java_regex import compile_elements
+
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+SHORT_MAX = 2**15 - 1
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+# Kafka's ClientUtils also takes a protocol in front (PLAINTEXT://host:9092) and ignores it.
+_ADDRESS = re.compile(
+    r"(?:[a-zA-Z][a-zA-Z0-9+.-]*://)?(?:\[(?P<ipv6>[0-9a-fA-F:.%]+)\]|(?P<host>[0-9a-zA-Z_.%-]+)):(?P<port>[0-9]+)"
+)
+
+
+def text(value: str) -> str:
+    return value.strip()
+
+
+def text_list(value: str) -> tuple[str, ...]:
+    return tuple(part for part in (piece.strip() for piece in value.split(",")) if part)
+
+
+def regex_list(value: str) -> tuple[str, ...]:
+    """Names or Java regexes, kept as text: what crosses to executors is compiled there, from a cache."""
+    elements = text_list(value)
+    compile_elements(elements)
+    return elements
+
+
+def boolean(value: str) -> bool:
+    word = value.strip().lower()
+    if word not in ("true", "false"):
+        raise ValueError(f"expected true or false, got {value.strip()!r}")
+    return word == "true"
+
+
+def integer(least: int, most: int) -> Callable[[str], int]:
+    def parse(value: str) -> int:
+        return _whole_number(value, least, most)
+
+    return parse
+
+
+def seconds(least: float, *, above: bool = False) -> Callable[[str], float]:
+    """A finite number of seconds, at least (or above) the bound."""
+
+    def parse(value: str) -> float:
+        trimmed = value.strip()
+        number = float(trimmed) if _NUMBER.fullmatch(trimmed) else math.nan
+        fits = number > least if above else number >= least
+        if not (fits and math.isfinite(number)):
+            bound = f"above {least:g}" if above else f"of at least {least:g}"
+            raise ValueError(f"expected a number of seconds {bound}, got {trimmed!r}")
+        return number
+
+    return parse
+
+
+def tasks(value: str) -> int | None:
+    """`auto` (None) lets the planner choose by partitions and free slots."""
+    if value.strip().lower() == "auto":
+        return None
+    try:
+        return _whole_number(value, 1, INT_MAX)
+    except ValueError as error:
+        raise ValueError(f"{error} (or auto)") from None
+
+
+def replication_factor(value: str) -> int:
+    """-1 is handed through: the broker then takes its own default."""
+    number = _whole_number(value, -1, SHORT_MAX)
+    if number == 0:
+        raise ValueError(
+            "expected a replication factor of at least 1, or -1 for the broker's default, got '0'"
+        )
+    return number
+
+
+def address(value: str) -> tuple[str, int]:
+    """`host:port`, `[ipv6]:port` -> host without brackets, port."""
+    found = _ADDRESS.fullmatch(value.strip())
+    if found is None or not 1 <= int(found["port"]) <= 65535:
+        raise ValueError(
+            f"expected host:port or [ipv6]:port with a port from 1 to 65535, got {value.strip()!r}"
+        )
+    return found["ipv6"] or found["host"], int(found["port"])
+
+
+def address_list(value: str) -> tuple[str, ...]:
+    """Bootstrap servers as plain `host:port`, each once, in the order given."""
+    pairs = dict.fromkeys(address(part) for part in text_list(value))
+    return tuple(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in pairs)
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    def parse(value: str) -> str:
+        if value.strip() not in words:
+            raise ValueError(f"expected one of {', '.join(words)}, got {value.strip()!r}")
+        return value.strip()
+
+    return parse
+
+
+def _whole_number(value: str, least: int, most: int) -> int:
+    trimmed = value.strip()
+    # int() would also take 1_000 and digits of other scripts, which Java refuses.
+    if _WHOLE_NUMBER.fullmatch(trimmed) and len(trimmed) < 25 and least <= int(trimmed) <= most:
+        return int(trimmed)
+    raise ValueError(f"expected a whole number from {least} to {most}, got {trimmed!r}")

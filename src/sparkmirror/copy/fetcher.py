@@ -1,0 +1,107 @@
+"""The source side of the copy: one fetch session with one broker (KIP-227).
+
+A session remembers what was asked, so a request names only what changed: partitions that got data (their
+offset moved), that joined, and that left. A partition that must wait leaves the session, else its data would be
+sent again with each answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sparkmirror.copy.cursor import Cursor
+from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
+from sparkmirror.net.cluster import group_by
+from sparkmirror.protocol import codes, fetch
+
+PARTITION_BYTES = 4 << 20
+
+Asked = tuple[int, int]  # term and offset
+
+
+class Fetcher:
+    """One source broker: at most one request under way."""
+
+    def __init__(self, node: int, channel: Channel, isolation: int) -> None:
+        self.node = node
+        self.channel = channel
+        self.reserved_bytes = 0
+        self._isolation = isolation
+        by_id = channel.supports(fetch.API_KEY, fetch.BY_ID)
+        self.version = fetch.BY_ID if by_id else fetch.BY_NAME
+        self._session_id = 0
+        self._epoch = fetch.FULL_SESSION_EPOCH
+        self._known: dict[Cursor, Asked] = {}
+        self._cursors: dict[tuple[fetch.TopicKey, int], Cursor] = {}
+
+    @property
+    def idle(self) -> bool:
+        return not self.channel.pending
+
+    def ask(self, cursors: Iterable[Cursor], max_bytes: int, max_wait_ms: int) -> None:
+        """Send the next fetch for exactly these cursors."""
+        wanted = {cursor: (cursor.term, cursor.fetch_offset) for cursor in cursors}
+        full = self._epoch == fetch.FULL_SESSION_EPOCH
+        changed = [c for c, asked in wanted.items() if full or self._known.get(c) != asked]
+        left = [] if full else [c for c in self._known if c not in wanted]
+        body = fetch.encode_fetch(
+            self.version,
+            {key: [_wish(c) for c in group] for key, group in group_by(changed, _key).items()},
+            max_wait_ms=max_wait_ms,
+            max_bytes=max_bytes,
+            isolation=self._isolation,
+            session_id=self._session_id,
+            session_epoch=self._epoch,
+            forgotten={k: [c.leased.partition for c in group] for k, group in group_by(left, _key).items()},
+        )
+        self._known = wanted
+        self._cursors = {(c.source_key, c.leased.partition): c for c in wanted}
+        self.reserved_bytes = max_bytes
+        self._send(body, REQUEST_TIMEOUT_S + max_wait_ms / 1000)
+
+    def take(self, frame: memoryview) -> list[tuple[Cursor, fetch.FetchedPartition]]:
+        """What an answer brings for cursors that still stand where they asked."""
+        self.reserved_bytes = 0
+        answer = fetch.parse_fetch(self.version, frame)
+        if answer.error:
+            self._restart(answer.error)
+            return []
+        self._session_id = answer.session_id
+        self._epoch = self._epoch + 1 if answer.session_id else fetch.FULL_SESSION_EPOCH
+        news = []
+        for fetched in answer.partitions:
+            cursor = self._cursors.get((fetched.topic, fetched.partition))
+            if cursor and self._known[cursor] == (cursor.term, cursor.fetch_offset):
+                news.append((cursor, fetched))
+        return news
+
+    def leave(self) -> None:
+        """End the session, so that the broker's cache keeps no dead entry, and the connection."""
+        if self._session_id and self.idle:
+            body = fetch.encode_fetch(
+                self.version, {}, max_wait_ms=0, max_bytes=0, session_id=self._session_id, session_epoch=-1
+            )
+            self._send(body, REQUEST_TIMEOUT_S)
+        self.channel.close()
+
+    def _send(self, body: bytes, timeout_s: float) -> None:
+        flexible = self.version >= fetch.FLEXIBLE_FROM
+        self.channel.send(fetch.API_KEY, self.version, [body], flexible=flexible, timeout_s=timeout_s)
+
+    def _restart(self, error: int) -> None:
+        """The broker lost the session or refuses it: the next request is a full one."""
+        if error not in codes.SESSION_LOST and error not in codes.PASSING:
+            codes.raise_for(error, f"fetch from {self.channel}")
+        self._session_id = 0
+        self._epoch = fetch.FULL_SESSION_EPOCH
+        self._known = {}
+
+
+def _key(cursor: Cursor) -> fetch.TopicKey:
+    return cursor.source_key
+
+
+def _wish(cursor: Cursor) -> fetch.FetchPartition:
+    return fetch.FetchPartition(
+        cursor.leased.partition, cursor.leader_epoch, cursor.fetch_offset, PARTITION_BYTES
+    )

@@ -1,0 +1,153 @@
+"""Finds leaders, connections and positions for lost cursors, off the copy's loop.
+
+All of it waits for brokers, so it runs on a few threads and hands its findings over a queue. Each target
+leader is asked on its own: one that hangs holds up only its own partitions.
+"""
+
+from __future__ import annotations
+
+import queue
+import socket
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from sparkmirror.copy.cursor import Cursor
+from sparkmirror.copy.lease import Lease
+from sparkmirror.copy.position import Place, Position, find_positions
+from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError, SparkmirrorError
+from sparkmirror.net.channel import Channel
+from sparkmirror.net.cluster import Cluster, Metadata, TopicInfo, group_by
+from sparkmirror.net.log import format_topic_id
+from sparkmirror.protocol import codes
+
+THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found for one cursor: a place to go on from, a fact, or a reason to ask again."""
+
+    cursor: Cursor
+    place: Place | None
+    result: Position | MirrorError | str
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """Open connections by node, for the loop to adopt."""
+
+    source: dict[int, Channel]
+    target: dict[int, Channel]
+
+
+class Scout:
+    """Asks both clusters about cursors; `wakeup` becomes readable when there are findings."""
+
+    def __init__(self, lease: Lease, source: Cluster, target: Cluster, unguarded_ok: Callable[[], bool]) -> None:
+        self._lease = lease
+        self._source = source
+        self._target = target
+        self._unguarded_ok = unguarded_ok
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="scout")
+        self._found: queue.SimpleQueue[list[Finding] | Connections] = queue.SimpleQueue()
+        self.wakeup, self._bell = socket.socketpair()
+        self.wakeup.setblocking(False)
+
+    def ask(self, cursors: Sequence[Cursor], known: tuple[set[int], set[int]]) -> None:
+        """`known`: nodes on each side that the loop already has a connection to."""
+        self._pool.submit(self._look, list(cursors), known)
+
+    def take(self) -> list[list[Finding] | Connections]:
+        """All findings so far."""
+        try:
+            self.wakeup.recv(4096)
+        except BlockingIOError:
+            pass
+        out = []
+        while not self._found.empty():
+            out.append(self._found.get())
+        return out
+
+    def close(self) -> None:
+        """Give up what is under way: threads that still wait end when their connections are closed."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _tell(self, found: list[Finding] | Connections) -> None:
+        self._found.put(found)
+        try:
+            self._bell.send(b"!")
+        except OSError:
+            pass  # the lease has ended
+
+    def _look(self, cursors: list[Cursor], known: tuple[set[int], set[int]]) -> None:
+        try:
+            source = self._source.fetch_metadata(sorted({c.leased.topic for c in cursors}))
+            target = self._target.fetch_metadata(sorted({c.leased.remote for c in cursors}))
+        except SparkmirrorError as error:
+            self._tell([Finding(c, None, str(error)) for c in cursors])
+            return
+        places: dict[Cursor, Place] = {}
+        early = []
+        for cursor in cursors:
+            found = _place(cursor, source, target)
+            if isinstance(found, Place):
+                places[cursor] = found
+            else:
+                early.append(Finding(cursor, None, found))
+        if early:
+            self._tell(early)
+        for group in group_by(list(places), lambda c: _leaders(places[c])).values():
+            self._pool.submit(self._look_at_leader, {c: places[c] for c in group}, known)
+
+    def _look_at_leader(self, places: dict[Cursor, Place], known: tuple[set[int], set[int]]) -> None:
+        cursors = list(places)
+        source_node, target_node = _leaders(places[cursors[0]])
+        try:
+            found = find_positions(
+                self._source,
+                self._target,
+                [places[c] for c in cursors],
+                self._lease.producer_id,
+                unguarded_ok=self._unguarded_ok(),
+            )
+            if found:
+                self._tell(
+                    Connections(
+                        {} if source_node in known[0] else {source_node: self._source.connect(source_node)},
+                        {} if target_node in known[1] else {target_node: self._target.connect(target_node)},
+                    )
+                )
+        except (ConnectionLostError, BrokerError, ProtocolError) as error:
+            self._tell([Finding(c, None, str(error)) for c in cursors])
+            return
+        waits = "the target's replicas are behind its leader, or an earlier lease may still write"
+        self._tell([Finding(c, places[c], found.get(i, waits)) for i, c in enumerate(cursors)])
+
+
+def _leaders(place: Place) -> tuple[int, int]:
+    return place.source.leaders[place.partition].node, place.target.leaders[place.partition].node
+
+
+def _place(cursor: Cursor, source: Metadata, target: Metadata) -> Place | MirrorError | str:
+    leased = cursor.leased
+    here, there = source.topics.get(leased.topic), target.topics.get(leased.remote)
+    for side, info, wanted in (
+        ("source", here, leased.source_topic_id),
+        ("target", there, leased.target_topic_id),
+    ):
+        name = leased.topic if side == "source" else leased.remote
+        if info is None or info.error or leased.partition not in info.leaders:
+            return f"the {side} has no {name}-{leased.partition} ({codes.name_of(info.error) if info else 'gone'})"
+        if _was_recreated(info, wanted):
+            return MirrorError(
+                "recreated", f"the {side} topic {name} was deleted and created anew while it was mirrored"
+            )
+        if info.leaders[leased.partition].node < 0:
+            return f"{side} {name}-{leased.partition} has no leader"
+    assert here is not None and there is not None
+    return Place(leased.partition, here, there, cursor.hint)
+
+
+def _was_recreated(info: TopicInfo, wanted: str) -> bool:
+    return bool(wanted) and format_topic_id(info.topic_id) != wanted

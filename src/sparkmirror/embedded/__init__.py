@@ -1,0 +1,20 @@
+"""Real Apache Kafka brokers, and the real MirrorMaker 2, for the demo, the tests and the benchmarks.
+
+In: how many brokers and which settings. Out: processes on loopback ports that answer requests.
+Never: used by a mirror in production, left running or on disk once the process that asked for them is gone.
+"""
+
+from sparkmirror.embedded.broker import Broker
+from sparkmirror.embedded.cluster import KafkaCluster, start_clusters
+from sparkmirror.embedded.distribution import KAFKA_VERSION, Distribution, prepare
+from sparkmirror.embedded.mirrormaker import MirrorMaker2
+
+__all__ = [
+    "KAFKA_VERSION",
+    "Broker",
+    "Distribution",
+    "KafkaCluster",
+    "MirrorMaker2",
+    "prepare",
+    "start_clusters",
+]

@@ -1,0 +1,166 @@
+"""A Kafka cluster of N broker processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sparkmirror.embedded.archive import archive_flags
+from sparkmirror.embedded.broker import START_DEADLINE_S, STOP_DEADLINE_S, Broker
+from sparkmirror.embedded.distribution import KAFKA_VERSION, Distribution, prepare
+from sparkmirror.embedded.guard import Guard, temporary_directory
+from sparkmirror.embedded.java import STOCK_JVM_FLAGS, java_command
+from sparkmirror.embedded.maven import Progress
+from sparkmirror.embedded.ports import HOST, ReservedPort, reserve_port
+from sparkmirror.embedded.settings import (
+    Node,
+    format_storage,
+    formatted_cluster_id,
+    new_id,
+    plan_settings,
+    properties_text,
+    voter_count,
+)
+from sparkmirror.errors import SetupError
+
+
+class KafkaCluster:
+    """Real brokers on loopback ports, with their data in `directory` or in a temporary folder.
+
+    Addresses and brokers exist from `start` on, and keep their ports through any restart. A cluster is started
+    once: for another run on the same data make another one with the same `directory`.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 1,
+        *,
+        directory: Path | None = None,
+        overrides: Mapping[str, str] | None = None,
+        name: str = "kafka",
+        heap_mb: int = 512,
+        jvm_flags: Sequence[str] = STOCK_JVM_FLAGS,
+        version: str = KAFKA_VERSION,
+        progress: Progress | None = None,
+    ) -> None:
+        self.name = name
+        self.directory = directory.absolute() if directory else temporary_directory(name)
+        self._temporary = directory is None
+        self._size = brokers
+        self._overrides = dict(overrides or {})
+        self._jvm_flags = [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *jvm_flags]
+        self._version = version
+        self._progress = progress
+        self._guard: Guard | None = None
+        self._ports: list[ReservedPort] = []
+        self._brokers: list[Broker] = []
+
+    @property
+    def brokers(self) -> Sequence[Broker]:
+        return tuple(self._brokers)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        if not self._brokers:
+            raise SetupError(f"Cluster {self.name} has no addresses before it is started.")
+        return ",".join(f"{broker.host}:{broker.port}" for broker in self._brokers)
+
+    def start(self, deadline_s: float = START_DEADLINE_S) -> None:
+        """Starts all brokers at once; returns when each answers and sees all others."""
+        start_clusters(self, deadline_s=deadline_s)
+
+    def launch(self) -> None:
+        """The first half of `start`: the processes run but may not answer yet."""
+        if self._guard is not None:
+            raise SetupError(f"Cluster {self.name} was started before: make another one.")
+        distribution = prepare(self._version, progress=self._progress)
+        if not self._temporary:
+            self.directory.mkdir(parents=True, exist_ok=True)
+        self._guard = Guard(self.directory, temporary=self._temporary)
+        nodes = self._plan_nodes()
+        known = [formatted_cluster_id(node.data) for node in nodes]
+        cluster_id = next((found for found in known if found), None) or new_id()
+        for node in nodes:
+            format_storage(node, cluster_id, distribution.bootstrap_checkpoint)
+            self._brokers.append(self._make_broker(node, nodes, distribution, self._guard))
+        for broker in self._brokers:
+            broker.start()
+
+    def wait_ready(self, deadline_s: float = START_DEADLINE_S) -> None:
+        """The second half of `start`."""
+        deadline = time.monotonic() + deadline_s
+        everyone = frozenset(broker.id for broker in self._brokers)
+        for broker in self._brokers:
+            broker.wait_ready(max(deadline - time.monotonic(), 0), sees=everyone)
+
+    def stop(self, deadline_s: float = STOP_DEADLINE_S) -> None:
+        """SIGTERM to all at once, SIGKILL to those that are left after `deadline_s`. May be called twice."""
+        if self._guard is None:
+            return
+        deadline = time.monotonic() + deadline_s
+        for broker in self._brokers:
+            broker.ask_to_stop()
+        for broker in self._brokers:
+            broker.stop(max(deadline - time.monotonic(), 0))
+        self._guard.close()
+        for port in self._ports:
+            port.release()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _plan_nodes(self) -> list[Node]:
+        voters = voter_count(self._size)
+        return [
+            Node(
+                id=number,
+                host=HOST,
+                port=self._reserve(),
+                controller_port=self._reserve() if number <= voters else None,
+                data=self.directory / f"broker-{number}" / "data",
+            )
+            for number in range(1, self._size + 1)
+        ]
+
+    def _reserve(self) -> int:
+        self._ports.append(reserve_port())
+        return self._ports[-1].number
+
+    def _make_broker(
+        self, node: Node, nodes: Sequence[Node], distribution: Distribution, guard: Guard
+    ) -> Broker:
+        folder = node.data.parent
+        settings = folder / "server.properties"
+        settings.write_text(properties_text(plan_settings(node, nodes, self._overrides)))
+        log = folder / "server.log"
+        command = java_command(
+            distribution.java,
+            class_path=distribution.class_path,
+            flags=[*self._jvm_flags, *archive_flags(distribution.archive)],
+            main="kafka.Kafka",
+            arguments=[str(settings)],
+            log=log,
+        )
+        return Broker(node, guard, command, log, self.name)
+
+
+def start_clusters(*clusters: KafkaCluster, deadline_s: float = START_DEADLINE_S) -> None:
+    """Starts several clusters side by side. If one fails, none is left running."""
+    try:
+        for cluster in clusters:
+            cluster.launch()
+        for cluster in clusters:
+            cluster.wait_ready(deadline_s)
+    except BaseException:
+        for cluster in clusters:
+            cluster.stop(deadline_s=0)
+        raise

@@ -1,0 +1,225 @@
+"""One connection to one broker.
+
+A broker answers the requests of a connection in the order they came, so a channel is two queues: bytes
+going out and requests waiting for their answer. It never blocks by itself: a selector loop calls `flush` when
+the socket can be written and `receive` when it can be read. `call` is the blocking way, for the control plane.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
+
+from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
+from sparkmirror.protocol import codes
+from sparkmirror.protocol.produce import Buffer
+from sparkmirror.protocol.wire import Reader, encode_string
+
+_HEADER = struct.Struct(">ihhi")
+_I32 = struct.Struct(">i")
+
+SOCKET_BUFFER_BYTES = 4 << 20
+MAX_FRAME_BYTES = 256 << 20
+MAX_PIECES = 512  # under the system's IOV_MAX of 1,024
+CONNECT_TIMEOUT_S = 10.0
+REQUEST_TIMEOUT_S = 30.0
+
+
+@dataclass(slots=True)
+class Pending:
+    """A request that waits for its answer. `tag` is the sender's own."""
+
+    correlation: int
+    flexible: bool
+    tag: Any
+    deadline: float
+
+
+class Channel:
+    """A connection with its queues. Not for use from two threads at once."""
+
+    def __init__(self, host: str, port: int, client_id: str, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
+        self.host, self.port = host, port
+        self._client = encode_string(client_id)
+        self._correlation = 0
+        self._out: deque[memoryview] = deque()
+        self._size = bytearray(4)
+        self._frame: bytearray | None = None
+        self._filled = 0
+        self.pending: deque[Pending] = deque()
+        self.versions: dict[int, tuple[int, int]] = {}
+        try:
+            self._socket = socket.create_connection((host, port), timeout=timeout_s)
+        except OSError as error:
+            raise ConnectionLostError(f"{host}:{port} can't be reached: {error}") from error
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER_BYTES)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
+        self._socket.setblocking(False)
+        try:
+            self._negotiate(timeout_s)
+        except BaseException:
+            self.close()
+            raise
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    @property
+    def wants_write(self) -> bool:
+        return bool(self._out)
+
+    def supports(self, api_key: int, version: int) -> bool:
+        low, high = self.versions.get(api_key, (0, -1))
+        return low <= version <= high
+
+    def send(
+        self,
+        api_key: int,
+        version: int,
+        pieces: Sequence[Buffer],
+        *,
+        flexible: bool,
+        tag: Any = None,
+        timeout_s: float = REQUEST_TIMEOUT_S,
+    ) -> None:
+        """Queue a request and write what the socket takes at once. The pieces must not change until answered."""
+        self._correlation = (self._correlation + 1) & 0x7FFFFFFF
+        head = self._client + (b"\0" if flexible else b"")
+        size = 8 + len(head) + sum(map(len, pieces))
+        self._out.append(memoryview(_HEADER.pack(size, api_key, version, self._correlation) + head))
+        self._out.extend(memoryview(piece) for piece in pieces)
+        self.pending.append(Pending(self._correlation, flexible, tag, time.monotonic() + timeout_s))
+        self.flush()
+
+    def flush(self) -> None:
+        """Write as much as the socket takes without waiting."""
+        out = self._out
+        while out:
+            pieces = list(out) if len(out) <= MAX_PIECES else [out[i] for i in range(MAX_PIECES)]
+            try:
+                sent = self._socket.sendmsg(pieces)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                raise ConnectionLostError(f"{self} was lost while sending: {error}") from error
+            while sent:
+                size = len(out[0])
+                if sent < size:
+                    out[0] = out[0][sent:]
+                    break
+                out.popleft()
+                sent -= size
+
+    def receive(self) -> Iterator[tuple[Pending, memoryview]]:
+        """The answers that have arrived whole, each with the request it belongs to."""
+        while self._fill():
+            frame, self._frame = self._frame, None
+            assert frame is not None
+            yield self._match(memoryview(frame))
+
+    def _fill(self) -> bool:
+        """Read on; True if a whole frame is there."""
+        if self._frame is None:
+            if not self._read_into(memoryview(self._size)):
+                return False
+            size = _I32.unpack(self._size)[0]
+            if not 4 <= size <= MAX_FRAME_BYTES:
+                raise ProtocolError(f"{self} announced a response of {size} bytes")
+            self._frame = bytearray(size)
+        return self._read_into(memoryview(self._frame))
+
+    def _read_into(self, view: memoryview) -> bool:
+        while self._filled < len(view):
+            try:
+                count = self._socket.recv_into(view[self._filled :])
+            except BlockingIOError:
+                return False
+            except OSError as error:
+                raise ConnectionLostError(f"{self} was lost: {error}") from error
+            if not count:
+                raise ConnectionLostError(f"{self} closed the connection")
+            self._filled += count
+        self._filled = 0
+        return True
+
+    def _match(self, frame: memoryview) -> tuple[Pending, memoryview]:
+        correlation = _I32.unpack_from(frame)[0]
+        if not self.pending or self.pending[0].correlation != correlation:
+            raise ProtocolError(f"{self} answered a request that was not asked (id {correlation})")
+        pending = self.pending.popleft()
+        reader = Reader(frame[4:], flexible=pending.flexible)
+        reader.skip_tags()
+        return pending, frame[4 + reader.position :]
+
+    def overdue(self, now: float) -> bool:
+        return bool(self.pending) and self.pending[0].deadline < now
+
+    def call(self, request: Any, *, version: int | None = None, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
+        """Send a control message (a kafka-python request) and wait for its response."""
+        version = self._pick_version(request) if version is None else version
+        flexible = type(request).flexible_version_q(version)
+        response_class = request_response_class(request)
+        body = bytes(request.encode(version=version))
+        # ApiVersions has a classic response header in every version (KIP-511).
+        answer_flexible = flexible and request.API_KEY != ApiVersionsRequest.API_KEY
+        self.send(request.API_KEY, version, [body], flexible=flexible, timeout_s=timeout_s)
+        self.pending[-1].flexible = answer_flexible
+        frame = self.wait(timeout_s)
+        try:
+            return response_class.decode(frame, version=version)
+        except (struct.error, ValueError, IndexError) as error:
+            raise ProtocolError(f"{self} sent a {response_class.__name__} that can't be read") from error
+
+    def wait(self, timeout_s: float) -> memoryview:
+        """The next answer's frame; the blocking counterpart of `receive`."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            for _, frame in self.receive():
+                return frame
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise ConnectionLostError(f"{self} did not answer within {timeout_s:g} s")
+            select.select([self], [self] if self.wants_write else [], [], left)
+            self.flush()
+
+    def _pick_version(self, request: Any) -> int:
+        low, high = self.versions.get(request.API_KEY, (0, -1))
+        version = min(high, type(request).max_version)
+        if version < low or version < 0:
+            raise BrokerError(35, f"{self} does not know {type(request).__name__}")
+        return int(version)
+
+    def _negotiate(self, timeout_s: float) -> None:
+        response = self.call(
+            ApiVersionsRequest(client_software_name="sparkmirror", client_software_version="0"),
+            version=3,
+            timeout_s=timeout_s,
+        )
+        if response.error_code == 35:  # UNSUPPORTED_VERSION: a broker before 2.4 answers in version 0
+            response = self.call(ApiVersionsRequest(), version=0, timeout_s=timeout_s)
+        if response.error_code:
+            raise BrokerError(response.error_code, f"{self} refused: {codes.name_of(response.error_code)}")
+        self.versions = {k.api_key: (k.min_version, k.max_version) for k in response.api_keys}
+
+
+def request_response_class(request: Any) -> Any:
+    """The response class that belongs to a kafka-python request."""
+    if isinstance(request, ApiVersionsRequest):
+        return ApiVersionsResponse
+    request.with_header()
+    return request.header.get_response_class()[None]

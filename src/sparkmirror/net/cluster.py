@@ -1,0 +1,216 @@
+"""A cluster as its clients see it: who the brokers are, who leads what, and a way to ask one of them.
+
+Control requests are blocking, one at a time a broker, from any thread. A broker that hangs holds up
+only those who ask that broker.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from kafka.protocol.metadata import MetadataRequest
+
+from sparkmirror.errors import ConnectionLostError, ProtocolError
+from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
+from sparkmirror.protocol import codes, fetch, produce
+from sparkmirror.protocol.produce import Buffer
+
+METADATA_TIMEOUT_S = 5.0
+NO_TOPIC_ID = bytes(16)
+_FLEXIBLE_FROM = {fetch.API_KEY: fetch.FLEXIBLE_FROM, produce.API_KEY: produce.FLEXIBLE_FROM}
+
+Key = TypeVar("Key")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAddress:
+    """What is needed to reach a cluster; travels from driver to executors."""
+
+    alias: str
+    bootstrap: tuple[str, ...]
+    client_id: str = "sparkmirror"
+
+
+class Broker(NamedTuple):
+    node: int
+    host: str
+    port: int
+
+
+class Leader(NamedTuple):
+    """Who leads a partition, and in which epoch. Node -1: nobody at the moment."""
+
+    node: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInfo:
+    name: str
+    topic_id: bytes
+    leaders: dict[int, Leader]
+    error: int
+    internal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    cluster_id: str
+    controller: int
+    brokers: dict[int, Broker]
+    topics: dict[str, TopicInfo]
+
+
+class Cluster:
+    """Connections to one cluster, opened when first needed."""
+
+    def __init__(self, address: ClusterAddress) -> None:
+        self.address = address
+        self._brokers: dict[int, Broker] = {}
+        self._controller = -1
+        self._channels: dict[tuple[str, int], Channel] = {}
+        self._locks: dict[tuple[str, int], threading.Lock] = {}
+        self._guard = threading.Lock()
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._guard:
+            for channel in self._channels.values():
+                channel.close()
+            self._channels.clear()
+
+    def fetch_metadata(self, topics: Sequence[str] | None = None) -> Metadata:
+        """Brokers and topics (`None`: all of them). Asks known brokers first, then the bootstrap list."""
+        wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=t) for t in topics]
+        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+        response = self.call_any(request, METADATA_TIMEOUT_S)
+        self._brokers = {b.node_id: Broker(b.node_id, b.host, b.port) for b in response.brokers}
+        self._controller = response.controller_id
+        infos = {t.name: _topic_info(t) for t in response.topics if t.name is not None}
+        return Metadata(response.cluster_id or "", response.controller_id, dict(self._brokers), infos)
+
+    def call(self, node: int, request: Any, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
+        """Ask one broker and wait."""
+        broker = self._broker(node)
+        return self._call_at((broker.host, broker.port), request, timeout_s)
+
+    def call_any(self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
+        """Ask whichever broker answers first in turn, those with an open connection before others."""
+        failures = []
+        for host_port in self._candidates():
+            try:
+                return self._call_at(host_port, request, timeout_s)
+            except ConnectionLostError as error:
+                failures.append(str(error))
+        raise ConnectionLostError(f"cluster {self.address.alias}: no broker answers: " + "; ".join(failures))
+
+    def call_controller(self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
+        """Ask the controller (KRaft brokers forward, so there any broker is as good)."""
+        if self._controller not in self._brokers:
+            self.fetch_metadata([])
+        if self._controller in self._brokers:
+            return self.call(self._controller, request, timeout_s)
+        return self.call_any(request, timeout_s)
+
+    def call_raw(
+        self,
+        node: int,
+        api_key: int,
+        versions: Sequence[int],
+        body: Callable[[int], Sequence[Buffer]],
+        timeout_s: float = REQUEST_TIMEOUT_S,
+    ) -> tuple[int, memoryview]:
+        """Ask one broker in the first of our own encodings that it knows; the version and the answer's frame."""
+        broker = self._broker(node)
+
+        def ask(channel: Channel) -> tuple[int, memoryview]:
+            version = next((v for v in versions if channel.supports(api_key, v)), versions[-1])
+            flexible = version >= _FLEXIBLE_FROM[api_key]
+            channel.send(api_key, version, body(version), flexible=flexible, timeout_s=timeout_s)
+            return version, channel.wait(timeout_s)
+
+        return self._with_channel((broker.host, broker.port), ask, timeout_s)
+
+    def connect(self, node: int) -> Channel:
+        """A connection of the caller's own, for the hot path."""
+        broker = self._broker(node)
+        return Channel(broker.host, broker.port, self.address.client_id)
+
+    def _broker(self, node: int) -> Broker:
+        if node not in self._brokers:
+            self.fetch_metadata([])
+        broker = self._brokers.get(node)
+        if broker is None:
+            raise ConnectionLostError(f"cluster {self.address.alias}: broker {node} is not there at the moment")
+        return broker
+
+    def _candidates(self) -> list[tuple[str, int]]:
+        connected = list(self._channels)
+        known = [(b.host, b.port) for b in self._brokers.values()]
+        bootstrap = [parse_host_port(text) for text in self.address.bootstrap]
+        random.shuffle(known)
+        random.shuffle(bootstrap)
+        return list(dict.fromkeys(connected + known + bootstrap))
+
+    def _call_at(self, host_port: tuple[str, int], request: Any, timeout_s: float) -> Any:
+        return self._with_channel(host_port, lambda channel: channel.call(request, timeout_s=timeout_s), timeout_s)
+
+    def _with_channel(
+        self, host_port: tuple[str, int], ask: Callable[[Channel], Item], timeout_s: float
+    ) -> Item:
+        """Ask on the open connection; if that turns out to be dead, once more on a new one."""
+        with self._guard:
+            lock = self._locks.setdefault(host_port, threading.Lock())
+        with lock:
+            channel = self._channels.get(host_port)
+            if channel is not None:
+                try:
+                    return ask(channel)
+                except (ConnectionLostError, ProtocolError):
+                    self._drop(host_port)
+            channel = Channel(*host_port, self.address.client_id, min(timeout_s, METADATA_TIMEOUT_S))
+            self._channels[host_port] = channel
+            try:
+                return ask(channel)
+            except (ConnectionLostError, ProtocolError):
+                self._drop(host_port)
+                raise
+
+    def _drop(self, host_port: tuple[str, int]) -> None:
+        with self._guard:
+            channel = self._channels.pop(host_port, None)
+        if channel is not None:
+            channel.close()
+
+
+def _topic_info(topic: Any) -> TopicInfo:
+    leaders = {
+        p.partition_index: Leader(-1 if p.error_code == codes.LEADER_NOT_AVAILABLE else p.leader_id, p.leader_epoch)
+        for p in topic.partitions
+    }
+    topic_id = topic.topic_id.bytes if topic.topic_id else NO_TOPIC_ID
+    return TopicInfo(topic.name, topic_id, leaders, topic.error_code, bool(topic.is_internal))
+
+
+def group_by(items: Sequence[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def parse_host_port(text: str) -> tuple[str, int]:
+    """`host:port`, also `[v6]:port` and `PROTOCOL://host:port`."""
+    host, _, port = text.rpartition("://")[2].rpartition(":")
+    return host.strip("[]"), int(port)
+

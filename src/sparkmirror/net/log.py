@@ -1,0 +1,98 @@
+"""Reads and writes single places of a log with blocking requests, for the control plane.
+
+The copy uses it to look at the tail of a partition; the internal topics are read and written with it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+from sparkmirror.batch.header import BatchHeader, split_batches
+from sparkmirror.errors import ConnectionLostError
+from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, TopicInfo
+from sparkmirror.protocol import codes, fetch, produce
+from sparkmirror.protocol.codes import raise_for
+
+TAIL_BYTES = 1 << 20
+
+
+def fetch_partition(
+    cluster: Cluster,
+    topic: TopicInfo,
+    partition: int,
+    offset: int,
+    *,
+    max_bytes: int = TAIL_BYTES,
+    max_wait_ms: int = 0,
+) -> fetch.FetchedPartition:
+    """What the leader has from `offset` on, at least one whole batch if there is one (KIP-74)."""
+    leader = topic.leaders[partition]
+
+    def body(version: int) -> bytes:
+        key = topic.topic_id if version == fetch.BY_ID else topic.name
+        wanted = fetch.FetchPartition(partition, leader.epoch, offset, max_bytes)
+        return fetch.encode_fetch(version, {key: [wanted]}, max_wait_ms=max_wait_ms, max_bytes=max_bytes, isolation=0)
+
+    version, frame = cluster.call_raw(
+        leader.node, fetch.API_KEY, pick_dialect(topic, fetch.BY_ID, fetch.BY_NAME), lambda v: [body(v)]
+    )
+    answer = fetch.parse_fetch(version, frame)
+    raise_for(answer.error, f"{topic.name}-{partition}")
+    if not answer.partitions:
+        raise ConnectionLostError(f"{topic.name}-{partition}: the leader answered nothing")
+    return answer.partitions[0]
+
+
+def fetch_batch_at(
+    cluster: Cluster, topic: TopicInfo, partition: int, offset: int
+) -> tuple[BatchHeader, memoryview] | None:
+    """The batch that holds `offset`; None if the log has no such offset any more or yet."""
+    fetched = fetch_partition(cluster, topic, partition, offset, max_bytes=1)
+    if fetched.error == codes.OFFSET_OUT_OF_RANGE:
+        return None
+    raise_for(fetched.error, f"{topic.name}-{partition}")
+    for header, batch in split_batches(fetched.records):
+        if header.end > offset:
+            return header, batch
+    return None
+
+
+def append_batch(cluster: Cluster, topic: TopicInfo, partition: int, batch: bytes, timeout_ms: int = 15000) -> int:
+    """Append one batch with acks=all and return its first offset. For internal topics only."""
+    leader = topic.leaders[partition]
+
+    def body(version: int) -> list[produce.Buffer]:
+        key = topic.topic_id if version == produce.BY_ID else topic.name
+        return produce.encode_produce(version, {key: [(partition, batch)]}, timeout_ms=timeout_ms)
+
+    version, frame = cluster.call_raw(
+        leader.node, produce.API_KEY, pick_dialect(topic, produce.BY_ID, produce.BY_NAME), body
+    )
+    answer = produce.parse_produce(version, frame)[1][0]
+    raise_for(answer.error, f"{topic.name}-{partition}")
+    return answer.base_offset
+
+
+def read_log(
+    cluster: Cluster, topic: TopicInfo, partition: int, offset: int, end: int
+) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """All batches from `offset` up to `end`."""
+    while offset < end:
+        fetched = fetch_partition(cluster, topic, partition, offset)
+        raise_for(fetched.error, f"{topic.name}-{partition}")
+        before = offset
+        for header, batch in split_batches(fetched.records):
+            offset = max(offset, header.end)
+            yield header, batch
+        if offset == before:
+            return
+
+
+def pick_dialect(topic: TopicInfo, by_id: int, by_name: int) -> tuple[int, int]:
+    """Versions in the order to try: by id only where the topic has one."""
+    return (by_id, by_name) if topic.topic_id != NO_TOPIC_ID else (by_name, by_name)
+
+
+def format_topic_id(topic_id: bytes) -> str:
+    return str(uuid.UUID(bytes=topic_id))

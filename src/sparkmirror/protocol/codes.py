@@ -1,0 +1,84 @@
+"""Kafka's error codes, by the names that operators know, and which of them pass by waiting."""
+
+from __future__ import annotations
+
+from kafka import errors as _errors
+
+from sparkmirror.errors import BrokerError
+
+NONE = 0
+OFFSET_OUT_OF_RANGE = 1
+CORRUPT_MESSAGE = 2
+UNKNOWN_TOPIC_OR_PARTITION = 3
+LEADER_NOT_AVAILABLE = 5
+NOT_LEADER_OR_FOLLOWER = 6
+REQUEST_TIMED_OUT = 7
+MESSAGE_TOO_LARGE = 10
+COORDINATOR_LOAD_IN_PROGRESS = 14
+COORDINATOR_NOT_AVAILABLE = 15
+RECORD_LIST_TOO_LARGE = 18
+NOT_ENOUGH_REPLICAS = 19
+NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
+TOPIC_AUTHORIZATION_FAILED = 29
+CLUSTER_AUTHORIZATION_FAILED = 31
+INVALID_TIMESTAMP = 32
+TOPIC_ALREADY_EXISTS = 36
+INVALID_PARTITIONS = 37
+NOT_CONTROLLER = 41
+OUT_OF_ORDER_SEQUENCE_NUMBER = 45
+DUPLICATE_SEQUENCE_NUMBER = 46
+INVALID_PRODUCER_EPOCH = 47
+KAFKA_STORAGE_ERROR = 56
+UNKNOWN_PRODUCER_ID = 59
+FETCH_SESSION_ID_NOT_FOUND = 70
+INVALID_FETCH_SESSION_EPOCH = 71
+FENCED_LEADER_EPOCH = 74
+UNKNOWN_LEADER_EPOCH = 75
+OFFSET_NOT_AVAILABLE = 78
+INVALID_RECORD = 87
+UNKNOWN_TOPIC_ID = 100
+INCONSISTENT_TOPIC_ID = 103
+FETCH_SESSION_TOPIC_ID_ERROR = 106
+
+# The leader moved, a broker is starting or replicas are behind: find the leader and the position again.
+PASSING = frozenset(
+    {
+        UNKNOWN_TOPIC_OR_PARTITION,
+        LEADER_NOT_AVAILABLE,
+        NOT_LEADER_OR_FOLLOWER,
+        REQUEST_TIMED_OUT,
+        COORDINATOR_LOAD_IN_PROGRESS,
+        COORDINATOR_NOT_AVAILABLE,
+        NOT_ENOUGH_REPLICAS,
+        NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        NOT_CONTROLLER,
+        KAFKA_STORAGE_ERROR,
+        FENCED_LEADER_EPOCH,
+        UNKNOWN_LEADER_EPOCH,
+        OFFSET_NOT_AVAILABLE,
+        UNKNOWN_TOPIC_ID,
+        INCONSISTENT_TOPIC_ID,
+        CORRUPT_MESSAGE,
+    }
+)
+
+# The target's answer to a batch that does not continue its log: the writer is stale, not the broker.
+STALE_WRITER = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, DUPLICATE_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID})
+
+# The broker dropped the fetch session: ask again with a full request.
+SESSION_LOST = frozenset(
+    {FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR}
+)
+
+
+def name_of(code: int) -> str:
+    """`NOT_LEADER_OR_FOLLOWER (6)`: as brokers' logs have it, with the number for those unknown here."""
+    kind = _errors.kafka_errors.get(code)
+    message = getattr(kind, "message", None) or "UNKNOWN"
+    return f"{message} ({code})"
+
+
+def raise_for(code: int, what: str) -> None:
+    """Raise a `BrokerError` with Kafka's own name for the code, if it is an error."""
+    if code:
+        raise BrokerError(code, f"{what}: {name_of(code)}")
