@@ -1,20 +1,20 @@
 """The header of a record batch, message format 2 (KIP-98).
 
-    byte  field                      inside the CRC
-       0  base offset          q     no
-       8  batch length         i     no    (counts from byte 12)
-      12  partition leader epoch i   no
-      16  magic                b     no
-      17  CRC-32C              I     -     (of byte 21 to the end)
-      21  attributes           h     yes
-      23  last offset delta    i     yes
-      27  base timestamp       q     yes
-      35  max timestamp        q     yes
-      43  producer id          q     yes
-      51  producer epoch       h     yes
-      53  base sequence        i     yes
-      57  record count         i     yes
-      61  records
+byte  field                      inside the CRC
+   0  base offset          q     no
+   8  batch length         i     no    (counts from byte 12)
+  12  partition leader epoch i   no
+  16  magic                b     no
+  17  CRC-32C              I     -     (of byte 21 to the end)
+  21  attributes           h     yes
+  23  last offset delta    i     yes
+  27  base timestamp       q     yes
+  35  max timestamp        q     yes
+  43  producer id          q     yes
+  51  producer epoch       h     yes
+  53  base sequence        i     yes
+  57  record count         i     yes
+  61  records
 """
 
 from __future__ import annotations

@@ -86,6 +86,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         if not continues:
             yield first, logical
             logical = ""
+    # A backslash that ends the file is dropped. (Alone on its line Java makes it an empty key.)
     if logical:
         yield first, logical
 

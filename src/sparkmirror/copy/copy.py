@@ -38,7 +38,9 @@ RECALLED = "recalled"
 class Copy:
     """Runs one lease. `recall` is a socket-like object that becomes readable when the lease must end early."""
 
-    def __init__(self, lease: Lease, recall: Channel | None = None, isolation: int = fetch.READ_COMMITTED) -> None:
+    def __init__(
+        self, lease: Lease, recall: Channel | None = None, isolation: int = fetch.READ_COMMITTED
+    ) -> None:
         self.lease = lease
         self._started = time.monotonic()
         self._deadline = self._started + lease.seconds
@@ -52,6 +54,7 @@ class Copy:
         if recall is not None:
             self._selector.register(recall, selectors.EVENT_READ, RECALLED)
         self._cursors = [Cursor(lease.flow, p, lease.producer_id) for p in lease.partitions]
+        self._has_end = all(p.stop_at is not None for p in lease.partitions)
         self._lost = set(self._cursors)
         self._asked: set[Cursor] = set()
         self._fetchers: dict[int, Fetcher] = {}
@@ -84,6 +87,8 @@ class Copy:
     def _ended(self) -> bool:
         if self._ending or time.monotonic() >= self._deadline:
             return True
+        if not self._has_end:
+            return False
         return all(c.state in (State.DONE, State.STOPPED) for c in self._cursors)
 
     # -- one turn of the loop

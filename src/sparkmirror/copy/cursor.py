@@ -83,6 +83,7 @@ class Cursor:
         self.state = State.COPYING
         self.fetch_offset = self.target_next = position.next_offset
         self.sequence = position.sequence
+        self.hint = Hint(position.next_offset, position.sequence - 1, position.next_offset)
         self.reason = ""
         self._note_done()
 

@@ -32,7 +32,11 @@ class Receipt:
 
     def extended(self, later: Receipt) -> Receipt | None:
         """Both as one, if `later` continues this one on both sides; None if it does not."""
-        if (later.source_first, later.target_first, later.kind) != (self.source_end, self.target_end, self.kind):
+        if (later.source_first, later.target_first, later.kind) != (
+            self.source_end,
+            self.target_end,
+            self.kind,
+        ):
             return None
         return replace(
             self,

@@ -44,7 +44,9 @@ class Connections:
 class Scout:
     """Asks both clusters about cursors; `wakeup` becomes readable when there are findings."""
 
-    def __init__(self, lease: Lease, source: Cluster, target: Cluster, unguarded_ok: Callable[[], bool]) -> None:
+    def __init__(
+        self, lease: Lease, source: Cluster, target: Cluster, unguarded_ok: Callable[[], bool]
+    ) -> None:
         self._lease = lease
         self._source = source
         self._target = target

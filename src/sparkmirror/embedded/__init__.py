@@ -8,9 +8,11 @@ from sparkmirror.embedded.broker import Broker
 from sparkmirror.embedded.cluster import KafkaCluster, start_clusters
 from sparkmirror.embedded.distribution import KAFKA_VERSION, Distribution, prepare
 from sparkmirror.embedded.mirrormaker import MirrorMaker2
+from sparkmirror.embedded.settings import QUICK_FAILOVER
 
 __all__ = [
     "KAFKA_VERSION",
+    "QUICK_FAILOVER",
     "Broker",
     "Distribution",
     "KafkaCluster",

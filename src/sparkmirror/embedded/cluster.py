@@ -26,12 +26,14 @@ from sparkmirror.embedded.settings import (
 )
 from sparkmirror.errors import SetupError
 
+TEMPORARY_STOP_DEADLINE_S = 1.0
+
 
 class KafkaCluster:
     """Real brokers on loopback ports, with their data in `directory` or in a temporary folder.
 
-    Addresses and brokers exist from `start` on, and keep their ports through any restart. A cluster is started
-    once: for another run on the same data make another one with the same `directory`.
+    Brokers and their addresses exist from `start` on and keep their ports through any restart. A cluster is
+    started once: for another run on the same data make another one with the same `directory`.
     """
 
     def __init__(
@@ -96,10 +98,16 @@ class KafkaCluster:
         for broker in self._brokers:
             broker.wait_ready(max(deadline - time.monotonic(), 0), sees=everyone)
 
-    def stop(self, deadline_s: float = STOP_DEADLINE_S) -> None:
-        """SIGTERM to all at once, SIGKILL to those that are left after `deadline_s`. May be called twice."""
+    def stop(self, deadline_s: float | None = None) -> None:
+        """SIGTERM to all at once, SIGKILL to those that are left after `deadline_s`. May be called twice.
+
+        Voters that stop together wait 5 s for a quorum that can't come back. Data that is thrown away does
+        not need it, so a temporary cluster has 1 s by default.
+        """
         if self._guard is None:
             return
+        if deadline_s is None:
+            deadline_s = TEMPORARY_STOP_DEADLINE_S if self._temporary else STOP_DEADLINE_S
         deadline = time.monotonic() + deadline_s
         for broker in self._brokers:
             broker.ask_to_stop()
@@ -110,7 +118,9 @@ class KafkaCluster:
             port.release()
 
     def __enter__(self) -> Self:
-        self.start()
+        """Starts the cluster unless `start_clusters` did."""
+        if self._guard is None:
+            self.start()
         return self
 
     def __exit__(

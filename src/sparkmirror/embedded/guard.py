@@ -35,7 +35,7 @@ class Child:
         return not self._exited.is_set()
 
     def signal(self, number: signal.Signals) -> None:
-        """Sent by the guardian, which knows whether the pid is still this process. A dead child ignores it."""
+        """Sent by the guardian, who knows whether the pid is still this process. Nothing if it has ended."""
         if self.running:
             self._guard.send({"signal": int(number), "pid": self.pid})
 

@@ -1,9 +1,10 @@
 """The program that outlives its parent just long enough to leave nothing behind.
 
 It starts the child processes itself (so that there is no moment in which a child exists and nobody would end
-it), and ends them when its standard input closes or its parent is gone, `kill -9` included. PR_SET_PDEATHSIG would
-not do: it fires when the parent's *thread* ends. It runs in a session of its own, so that Ctrl-C in a terminal does
-not reach brokers which the parent still needs. Run by path with `-I -S`, it imports nothing of sparkmirror.
+it), and ends them when its standard input closes or its parent is gone, `kill -9` included. PR_SET_PDEATHSIG
+would not do: it fires when the parent's *thread* ends. It runs in a session of its own, so that Ctrl-C in a
+terminal does not reach brokers which the parent still needs. Run by path with `-I -S`, it imports nothing of
+sparkmirror.
 
 Standard input, one JSON object a line        Standard output
   {"spawn": [argv], "output": path}             {"pid": 12} or {"error": "..."}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,36 +13,14 @@ from sparkmirror.embedded.guard import Child, Guard, temporary_directory
 from sparkmirror.embedded.java import STOCK_JVM_FLAGS, java_command
 from sparkmirror.embedded.logfile import LogFollower, read_tail
 from sparkmirror.embedded.maven import Progress
+from sparkmirror.embedded.readiness import Readiness
 from sparkmirror.errors import SetupError
 
 # KAFKA_HEAP_OPTS of connect-mirror-maker.sh
 STOCK_HEAP_FLAGS: tuple[str, ...] = ("-Xms256M", "-Xmx2G")
-CONNECTORS_PER_HERDER = 3  # source, checkpoint, heartbeat
 START_DEADLINE_S = 120.0
 STOP_DEADLINE_S = 30.0
 POLL_S = 0.05
-
-
-class Readiness:
-    """Reads MM2's log: it says how many herders (flows) it has, and each connector that it has started.
-
-    Without its REST server (the default) the log is the only place that shows this. Every herder runs the same
-    three connectors; the connector context in front of a line does not name the flow, so they are counted.
-    """
-
-    def __init__(self) -> None:
-        self._herders: int | None = None
-        self._connectors = 0
-
-    def see(self, line: str) -> None:
-        if match := re.search(r"Kafka MirrorMaker starting with (\d+) herders", line):
-            self._herders = int(match.group(1))
-        elif "Finished creating connector" in line:
-            self._connectors += 1
-
-    @property
-    def ready(self) -> bool:
-        return self._herders is not None and self._connectors >= self._herders * CONNECTORS_PER_HERDER
 
 
 class MirrorMaker2:
@@ -60,6 +37,7 @@ class MirrorMaker2:
         progress: Progress | None = None,
     ) -> None:
         self._properties = properties
+        self._text = properties if isinstance(properties, str) else properties.read_text()
         self._temporary = directory is None
         self.directory = directory.absolute() if directory else temporary_directory("mm2")
         self.log_path = self.directory / "mirrormaker.log"
@@ -70,7 +48,7 @@ class MirrorMaker2:
         self._guard: Guard | None = None
         self._child: Child | None = None
         self._follower = LogFollower(self.log_path)
-        self._readiness = Readiness()
+        self._readiness = Readiness(self._text)
 
     @property
     def pid(self) -> int:
@@ -90,7 +68,7 @@ class MirrorMaker2:
                 self.directory.mkdir(parents=True, exist_ok=True)
             self._guard = Guard(self.directory, temporary=self._temporary)
         self._follower = LogFollower(self.log_path)
-        self._readiness = Readiness()
+        self._readiness = Readiness(self._text)
         command = java_command(
             distribution.java,
             class_path=distribution.class_path,
@@ -102,7 +80,7 @@ class MirrorMaker2:
         self._child = self._guard.spawn(command, output=self._console)
 
     def wait_ready(self, deadline_s: float = START_DEADLINE_S) -> None:
-        """Returns when all connectors of all flows have been started."""
+        """Returns when all enabled flows run, with their tasks if there is something to mirror."""
         child = self._started()
         deadline = time.monotonic() + deadline_s
         while not self._is_ready():

@@ -1,9 +1,9 @@
 """Loopback ports that stay ours while a broker is down.
 
-Below Linux' ephemeral range (32768 and up), so that no outgoing connection takes one between a broker's death and
-its restart. A port is held by a bound socket that never listens: bound *without* SO_REUSEADDR, which fails if
-anybody has it; the option is set only afterwards, which lets the JVM (it always sets it) bind and listen beside us.
-Connecting while the broker is down is refused, as it should be.
+Below Linux' ephemeral range (32768 and up), so that no outgoing connection takes one between a broker's death
+and its restart. A port is held by a bound socket that never listens: bound *without* SO_REUSEADDR, which
+fails if anybody has it; the option is set only afterwards, which lets the JVM (it always sets it) bind and
+listen beside us. Connecting while the broker is down is refused, as it should be.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The primitive types of Kafka's protocol, in both encodings: classic and flexible (KIP-482).
 
-    type            classic                 flexible ("compact")
-    STRING          int16 length            uvarint length + 1
-    BYTES, RECORDS  int32 length            uvarint length + 1
-    ARRAY           int32 count             uvarint count + 1
-    struct end      nothing                 tagged fields: uvarint count, then (tag, size, bytes)
+type            classic                 flexible ("compact")
+STRING          int16 length            uvarint length + 1
+BYTES, RECORDS  int32 length            uvarint length + 1
+ARRAY           int32 count             uvarint count + 1
+struct end      nothing                 tagged fields: uvarint count, then (tag, size, bytes)
 """
 
 from __future__ import annotations

@@ -106,7 +106,9 @@ topics = st.dictionaries(st.sampled_from("tuvw"), st.integers(1, 5))
 def test_carrying_out_a_plan_leaves_only_mirroring(source: dict[str, int], target: dict[str, int]) -> None:
     present = {f"a.{name}": count for name, count in target.items()}
     plan = plan_topics(source, present, flow())
-    after = present | {each.topic: each.partitions for each in (*plan.create, *plan.extend)}
+    created = {each.topic: each.partitions for each in plan.create}
+    extended = {each.topic: each.partitions for each in plan.extend}
+    after = present | created | extended
     settled = plan_topics(source, after, flow())
     assert (settled.create, settled.extend) == ((), ())
     wanted = [TopicPartition(name, number) for name in sorted(source) for number in range(source[name])]

@@ -1,0 +1,93 @@
+"""`sparkmirror`: the commands and their exit codes (0 done, 1 not whole, 2 wrong use, 3 can't start)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparkmirror.cli import run as run_command
+from sparkmirror.cli.arguments import spread_clusters
+from sparkmirror.cli.version import version_text
+
+app = typer.Typer(
+    name="sparkmirror",
+    help="Mirror Apache Kafka clusters with Spark: MirrorMaker 2's job, same offsets, no duplicates.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+Properties = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="A MirrorMaker 2 properties file, as it is.", show_default=False),
+]
+Clusters = Annotated[
+    list[str] | None,
+    typer.Option("--clusters", metavar="ALIAS...", help="Run only the flows into these clusters."),
+]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(version_text())
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Versions of sparkmirror, Spark, Java, Python.",
+        ),
+    ] = False,
+) -> None:
+    """Mirror Apache Kafka clusters with Spark."""
+
+
+@app.command()
+def run(
+    file: Properties,
+    clusters: Clusters = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Copy what is there now, then exit: 0 if all was copied, else 1.")
+    ] = False,
+    status_file: Annotated[
+        Path | None,
+        typer.Option("--status-file", metavar="F", help="Keep a JSON status document in this file."),
+    ] = None,
+    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
+    log_format: Annotated[str, typer.Option("--log-format", help="text or json.")] = "text",
+) -> None:
+    """Run the flows of a MirrorMaker 2 properties file.
+
+    [bold]sparkmirror run mm2.properties[/bold] mirrors until it is stopped (Ctrl-C, SIGTERM).
+    [bold]sparkmirror run mm2.properties --once[/bold] copies what is there and exits, fit for cron.
+    """
+    settings = run_command.RunSettings(
+        file=file,
+        clusters=tuple(clusters or ()),
+        once=once,
+        status_file=status_file,
+        log_level=log_level,
+        log_format=log_format,
+    )
+    raise typer.Exit(run_command.run(settings))
+
+
+def main() -> None:
+    sys.argv[1:] = spread_clusters(sys.argv[1:])
+    app()
+
+
+def connect_mirror_maker() -> None:
+    """The same as `sparkmirror run`, under the name that MirrorMaker 2 has."""
+    sys.argv[1:] = ["run", *spread_clusters(a for a in sys.argv[1:] if a != "-daemon")]
+    app(prog_name="connect-mirror-maker")

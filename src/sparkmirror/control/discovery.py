@@ -1,0 +1,167 @@
+"""What there is to mirror: looks at both clusters, makes the remote topics, says which partitions can be copied."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from kafka.protocol.admin import CreatePartitionsRequest
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.copy.lease import LeasePartition
+from sparkmirror.errors import BrokerError
+from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, Leader, Metadata
+from sparkmirror.net.log import format_topic_id
+from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.offsets.internal_topic import create_topic
+from sparkmirror.protocol import codes
+from sparkmirror.topology.select import MirroredPartition, TopicPlan, plan_topics
+
+log = logging.getLogger("sparkmirror.discovery")
+
+ADMIN_TIMEOUT_MS = 15_000
+INVALID_REPLICATION_FACTOR = 38
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Where a partition's logs end: the source's last stable offset and the target's high watermark."""
+
+    source: int
+    target: int
+
+    @property
+    def lag(self) -> int:
+        return max(0, self.source - self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Landscape:
+    """One look at a flow."""
+
+    partitions: tuple[LeasePartition, ...]
+    leaders: dict[Place, int]
+    pending: int  # topics that still wait for their creation or extension
+
+
+class Discovery:
+    """Looks at the clusters of one flow. Blocking."""
+
+    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster) -> None:
+        self._flow = flow
+        self._source = source
+        self._target = target
+        self._ids: dict[str, tuple[str, str]] = {}
+        self._metadata: tuple[Metadata, Metadata] | None = None
+        self._complaints: set[str] = set()
+
+    def look(self) -> Landscape:
+        """Bring the target's topics up to the plan, and say what can be mirrored now."""
+        source, target, plan = self._plan()
+        if plan.create or plan.extend:
+            self._apply(plan)
+            source, target, plan = self._plan()
+        self._metadata = (source, target)
+        partitions = tuple(self._lease_partition(m, source, target) for m in plan.mirror)
+        leaders = {
+            (m.source.topic, m.source.partition): source.topics[m.source.topic]
+            .leaders[m.source.partition]
+            .node
+            for m in plan.mirror
+        }
+        return Landscape(partitions, leaders, len(plan.create) + len(plan.extend))
+
+    def fetch_ends(self, partitions: tuple[LeasePartition, ...]) -> dict[Place, Ends]:
+        """Both logs' ends; partitions that one side does not answer for are left out."""
+        if self._metadata is None:
+            return {}
+        source, target = self._metadata
+        here = list_offsets(
+            self._source,
+            _leaders(source, ((p.topic, p.partition) for p in partitions)),
+            LATEST,
+            committed=True,
+        )
+        there = list_offsets(
+            self._target, _leaders(target, ((p.remote, p.partition) for p in partitions)), LATEST
+        )
+        return {
+            (p.topic, p.partition): Ends(here[p.topic, p.partition], there[p.remote, p.partition])
+            for p in partitions
+            if (p.topic, p.partition) in here and (p.remote, p.partition) in there
+        }
+
+    def _plan(self) -> tuple[Metadata, Metadata, TopicPlan]:
+        source, target = self._source.fetch_metadata(), self._target.fetch_metadata()
+        return source, target, plan_topics(_counts(source), _counts(target), self._flow)
+
+    def _apply(self, plan: TopicPlan) -> None:
+        for new in plan.create:
+            self._try(
+                new.topic,
+                lambda n=new: create_topic(self._target, n.topic, n.partitions, n.replication_factor),  # type: ignore[misc]
+                f"created with {new.partitions} partitions",
+            )
+        for grown in plan.extend:
+            self._try(
+                grown.topic,
+                lambda g=grown: self._extend(g.topic, g.partitions),  # type: ignore[misc]
+                f"extended to {grown.partitions} partitions",
+            )
+
+    def _try(self, topic: str, work: Callable[[], None], done: str) -> None:
+        """One topic's failure is said once and does not keep the others."""
+        try:
+            work()
+        except BrokerError as error:
+            advice = ""
+            if error.code == INVALID_REPLICATION_FACTOR:
+                advice = f" (replication.factor is {self._flow.replication_factor}; set it to the brokers that are there)"
+            if f"{topic}: {error}" not in self._complaints:
+                self._complaints.add(f"{topic}: {error}")
+                log.warning("flow %s: %s%s", self._flow.name, error, advice)
+        else:
+            log.info("flow %s: topic %s %s", self._flow.name, topic, done)
+
+    def _extend(self, topic: str, partitions: int) -> None:
+        wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)
+        request = CreatePartitionsRequest(topics=[wanted], timeout_ms=ADMIN_TIMEOUT_MS, validate_only=False)
+        answer = self._target.call_controller(request).results[0]
+        if answer.error_code != codes.INVALID_PARTITIONS:  # somebody else was faster
+            codes.raise_for(answer.error_code, f"topic {topic} can't be extended")
+
+    def _lease_partition(self, m: MirroredPartition, source: Metadata, target: Metadata) -> LeasePartition:
+        seen = (
+            _id_text(source.topics[m.source.topic].topic_id),
+            _id_text(target.topics[m.remote_topic].topic_id),
+        )
+        known = self._ids.setdefault(m.source.topic, seen)
+        if known != seen and known[1] != seen[1]:
+            self._ids[m.source.topic] = known = seen  # the target is new: nothing of the old topic is in it
+        return LeasePartition(
+            topic=m.source.topic,
+            partition=m.source.partition,
+            remote=m.remote_topic,
+            source_topic_id=known[0],
+            target_topic_id=seen[1],
+        )
+
+
+def _counts(metadata: Metadata) -> dict[str, int]:
+    return {t.name: len(t.leaders) for t in metadata.topics.values() if not t.error and not t.internal}
+
+
+def _leaders(metadata: Metadata, places: Iterable[Place]) -> Mapping[Place, Leader]:
+    found = {}
+    for topic, partition in places:
+        info = metadata.topics.get(topic)
+        if info and partition in info.leaders:
+            found[topic, partition] = info.leaders[partition]
+    return found
+
+
+def _id_text(topic_id: bytes) -> str:
+    return "" if topic_id == NO_TOPIC_ID else format_topic_id(topic_id)

@@ -1,0 +1,224 @@
+"""One flow under supervision: its clusters, its claim, its leadership, its partitions and how far they are.
+
+A keeper runs on a thread of its own, so that a cluster that does not answer holds up only its own flow. The
+supervisor reads its findings and is told when they change.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from sparkmirror.config.model import ClusterConfig, FlowConfig
+from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
+from sparkmirror.copy.lease import Hint, Lease, LeasePartition
+from sparkmirror.errors import SparkmirrorError
+from sparkmirror.net.cluster import Cluster, ClusterAddress
+from sparkmirror.offsets.claims import Claims
+from sparkmirror.offsets.progress import Progress, ProgressTopic
+from sparkmirror.topology.leases import plan_leases
+
+log = logging.getLogger("sparkmirror.flow")
+
+LEADERSHIP_EVERY_S = 2.0
+SILENT_ROUNDS = 3  # a leader that misses so many rounds is taken over from
+SKEW_MARGIN_S = 2.0
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 10.0
+COMPLAIN_EVERY_S = 60.0
+
+
+@dataclass(slots=True)
+class View:
+    """What a keeper has found; replaced part by part, read by the supervisor."""
+
+    landscape: Landscape | None = None
+    ends: dict[Place, Ends] | None = None
+    leads: bool = False
+    generation: int = -1
+    problem: str = ""
+
+
+class FlowKeeper:
+    def __init__(self, flow: FlowConfig, changed: Callable[[], None]) -> None:
+        self.flow = flow
+        self.view = View()
+        self.source = Cluster(_address(flow.source, flow))
+        self.target = Cluster(_address(flow.target, flow))
+        self._changed = changed
+        self._discovery = Discovery(flow, self.source, self.target)
+        self._claims = Claims(self.target, flow.name, flow.source.alias, flow.internal_replication_factor)
+        self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
+        self._writing = threading.Lock()
+        self._producer_id: int | None = None
+        self._written: dict[Place, Progress] = {}
+        self._unguarded_until = 0.0
+        self._last_change = time.monotonic()
+        self._last_generation = -1
+        self._stop = threading.Event()
+        self._complained_at = -COMPLAIN_EVERY_S
+        self._thread = threading.Thread(target=self._run, name=f"flow {flow.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Leave the lead to whoever stands by."""
+        self._stop.set()
+        self._thread.join(timeout=1.0)
+        if self.view.leads:
+            try:
+                self._claims.release()
+            except SparkmirrorError as error:
+                log.debug("flow %s: the lead was not released: %s", self.flow.name, error)
+        self.source.close()
+        self.target.close()
+
+    def plan(
+        self, tasks: int, round_number: int, hints: Mapping[Place, Hint], stop_at: Mapping[Place, int] | None
+    ) -> list[Lease]:
+        """Leases for the next round; none while there is nothing to do or another driver leads."""
+        view = self.view
+        if not view.leads or view.landscape is None or self._producer_id is None:
+            return []
+        wanted = {(p.topic, p.partition): p for p in view.landscape.partitions}
+        if stop_at is not None:
+            wanted = {k: replace(p, stop_at=stop_at[k]) for k, p in wanted.items() if k in stop_at}
+        groups = plan_leases(list(wanted), max(1, tasks), view.landscape.leaders, {})
+        return [
+            Lease(
+                lease_id=f"{round_number}.{self.flow.name}.{index}",
+                flow=self.flow.name,
+                source=self.source.address,
+                target=self.target.address,
+                producer_id=self._producer_id,
+                generation=view.generation,
+                seconds=self.flow.lease_s,
+                partitions=tuple(self._with_hint(wanted[k], hints.get(k)) for k in group),
+                unguarded_wait_s=max(0.0, self._unguarded_until - time.monotonic()),
+            )
+            for index, group in enumerate(groups)
+        ]
+
+    def write_progress(self, positions: Mapping[Place, Progress]) -> None:
+        """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
+        with self._writing:
+            news = {k: p for k, p in positions.items() if self._written.get(k) != p and p.next_offset > 0}
+            if not news:
+                return
+            try:
+                self._progress.write(news)
+            except SparkmirrorError as error:
+                log.warning("flow %s: progress was not written: %s", self.flow.name, error)
+                return
+            self._written |= news
+
+    def _with_hint(self, partition: LeasePartition, hint: Hint | None) -> LeasePartition:
+        if hint is None:
+            known = self._written.get((partition.topic, partition.partition))
+            hint = Hint(*known) if known and known.target_end >= 0 else None
+        return replace(partition, hint=hint)
+
+    # -- the keeper's thread
+
+    def _run(self) -> None:
+        pause_s = FIRST_PAUSE_S
+        next_look = 0.0
+        while not self._stop.is_set():
+            try:
+                self._begin()
+                self._tend_leadership()
+                if time.monotonic() >= next_look:
+                    self._look()
+                    next_look = time.monotonic() + self.flow.refresh_topics_interval_s
+                self.view.problem = ""
+                pause_s = FIRST_PAUSE_S
+                wait_s = min(LEADERSHIP_EVERY_S, self.flow.refresh_topics_interval_s)
+            except SparkmirrorError as error:
+                self._complain(str(error))
+                wait_s, pause_s = pause_s, min(2 * pause_s, LONGEST_PAUSE_S)
+            self._stop.wait(wait_s)
+
+    def _begin(self) -> None:
+        """Claim the producer id, read the progress and take the lead: once."""
+        if self._producer_id is not None:
+            return
+        producer_id = self._claims.claim_producer_id()
+        self._progress.ensure()
+        self._written = self._progress.read()
+        self._take_lead()
+        self._producer_id = producer_id
+        log.info("flow %s: leads with producer id %d", self.flow.name, producer_id)
+
+    def _take_lead(self) -> None:
+        """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
+        earlier = self._claims.leader
+        if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
+            self._unguarded_until = time.monotonic() + self.flow.lease_s + SKEW_MARGIN_S
+        self.view.generation = self._claims.lead()
+        self._note_leadership()
+
+    def _tend_leadership(self) -> None:
+        self._claims.refresh()
+        self._note_leadership()
+        silent_s = time.monotonic() - self._last_change
+        leader = self._claims.leader
+        if self.view.leads:
+            if silent_s >= self.flow.lease_s:
+                self.view.generation = self._claims.lead()
+                self._note_leadership()
+        elif (
+            leader is None or leader.released or silent_s > SILENT_ROUNDS * self.flow.lease_s + SKEW_MARGIN_S
+        ):
+            self._take_lead()
+
+    def _note_leadership(self) -> None:
+        leader = self._claims.leader
+        generation = leader.generation if leader else -1
+        if generation != self._last_generation:
+            self._last_generation, self._last_change = generation, time.monotonic()
+        leads = self._claims.leads()
+        if leads != self.view.leads:
+            self.view.leads = leads
+            if self._producer_id is not None:
+                log.warning(
+                    "flow %s: %s",
+                    self.flow.name,
+                    "takes the lead" if leads else "another driver leads, standing by",
+                )
+            self._changed()
+
+    def _look(self) -> None:
+        landscape = self._discovery.look()
+        before = self.view.landscape
+        self.view.landscape = landscape
+        self.view.ends = self._discovery.fetch_ends(landscape.partitions)
+        if before is None or before.partitions != landscape.partitions:
+            fresh = _new_topics(before, landscape)
+            if fresh:
+                log.info("flow %s: mirrors %s", self.flow.name, ", ".join(fresh))
+            self._changed()
+
+    def _complain(self, problem: str) -> None:
+        self.view.problem = problem
+        if time.monotonic() - self._complained_at >= COMPLAIN_EVERY_S:
+            self._complained_at = time.monotonic()
+            log.warning("flow %s: %s; trying again", self.flow.name, problem)
+
+
+def _new_topics(before: Landscape | None, now: Landscape) -> Iterable[str]:
+    known = {(p.topic, p.partition) for p in before.partitions} if before else set()
+    added: dict[str, int] = {}
+    for p in now.partitions:
+        if (p.topic, p.partition) not in known:
+            added[p.topic] = added.get(p.topic, 0) + 1
+    return [f"{topic} ({count} partition{'s' * (count > 1)})" for topic, count in added.items()]
+
+
+def _address(cluster: ClusterConfig, flow: FlowConfig) -> ClusterAddress:
+    return ClusterAddress(
+        alias=cluster.alias, bootstrap=cluster.bootstrap_servers, client_id=f"{flow.name}|sparkmirror"
+    )

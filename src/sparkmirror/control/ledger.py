@@ -1,0 +1,87 @@
+"""The ledger: takes the receipts of each round and knows how far every partition is, and what stands still."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from sparkmirror.control.discovery import Place
+from sparkmirror.copy.receipt import STOPPED, WAITING, Receipt
+from sparkmirror.offsets.progress import Progress
+
+log = logging.getLogger("sparkmirror.ledger")
+
+RATE_WINDOW_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Why a partition does not go on. `stopped` holds until its cause is gone; `waiting` passes by itself."""
+
+    kind: str
+    error: str
+
+
+class Ledger:
+    """All flows' receipts. Thread-safe: the two queries deliver from two threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._positions: dict[str, dict[Place, Progress]] = {}
+        self._facts: dict[str, dict[Place, Fact]] = {}
+        self._bytes: dict[str, deque[tuple[float, int]]] = {}
+        self.records = 0
+        self.bytes = 0
+        self.rounds = 0
+
+    def take(self, receipts: list[Receipt]) -> dict[str, dict[Place, Progress]]:
+        """Note a round's receipts; by flow, the positions that moved."""
+        with self._lock:
+            self.rounds += 1
+            moved: dict[str, dict[Place, Progress]] = {}
+            said: dict[tuple[str, Place], Receipt] = {}
+            for receipt in receipts:
+                place = (receipt.topic, receipt.partition)
+                said[receipt.flow, place] = receipt
+                if receipt.records:
+                    position = Progress(receipt.source_end, receipt.last_sequence, receipt.target_end)
+                    moved.setdefault(receipt.flow, {})[place] = position
+                self._count(receipt)
+            for flow, positions in moved.items():
+                self._positions.setdefault(flow, {}).update(positions)
+            for (flow, place), last in said.items():
+                self._note_fact(flow, place, last)
+            return moved
+
+    def facts(self, flow: str) -> dict[Place, Fact]:
+        with self._lock:
+            return dict(self._facts.get(flow, {}))
+
+    def rate(self, flow: str) -> float:
+        """Bytes a second over the last half minute."""
+        with self._lock:
+            recent = self._bytes.get(flow, deque())
+            since = time.monotonic() - RATE_WINDOW_S
+            while recent and recent[0][0] < since:
+                recent.popleft()
+            return sum(size for _, size in recent) / RATE_WINDOW_S
+
+    def _count(self, receipt: Receipt) -> None:
+        self.records += receipt.records
+        self.bytes += receipt.bytes
+        self._bytes.setdefault(receipt.flow, deque()).append((time.monotonic(), receipt.bytes))
+
+    def _note_fact(self, flow: str, place: Place, last: Receipt) -> None:
+        facts = self._facts.setdefault(flow, {})
+        if last.kind not in (STOPPED, WAITING):
+            if facts.pop(place, None):
+                log.info("flow %s: %s-%d goes on", flow, *place)
+            return
+        fact = Fact(last.kind, last.error)
+        if facts.get(place) != fact:
+            facts[place] = fact
+            level = logging.ERROR if fact.kind == STOPPED else logging.WARNING
+            log.log(level, "flow %s: %s-%d %s: %s", flow, *place, fact.kind, fact.error)

@@ -1,0 +1,48 @@
+"""Log lines: one an event, times in RFC 3339 UTC, as text or as JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+ROOT = "sparkmirror"
+
+
+class TextFormatter(logging.Formatter):
+    """`2026-01-31T10:00:00.000Z INFO flow a->b: ...`"""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{timestamp(record.created)} {record.levelname} {one_line(record.getMessage())}"
+
+
+class JsonFormatter(logging.Formatter):
+    """The same as an object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return json.dumps(
+            {
+                "time": timestamp(record.created),
+                "level": record.levelname,
+                "logger": record.name,
+                "message": one_line(record.getMessage()),
+            },
+            ensure_ascii=False,
+        )
+
+
+def timestamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split("\n"))
+
+
+def set_up_logging(level: str = "INFO", *, as_json: bool = False) -> None:
+    """To standard error; libraries only from warnings on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if as_json else TextFormatter())
+    logging.basicConfig(level=logging.ERROR, handlers=[handler], force=True)
+    logging.getLogger(ROOT).setLevel(level.upper())

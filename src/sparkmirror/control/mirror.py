@@ -1,0 +1,239 @@
+"""The supervisor: starts Spark, gives rounds of leases, keeps the queries alive, stops it all in order.
+
+    round 4   |== go ==============================|                       query 0
+    round 5               published |... waits ....|== go ===========…      query 1
+                                     <- LEAD_S ->
+
+A round begins when the last one's tasks have said that they are done. It is published some seconds before, so that
+Spark has its tasks ready and waiting. New partitions, a lost task or a lost lead end a round early.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from sparkmirror.config.model import MirrorConfig
+from sparkmirror.control.discovery import Place
+from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.ledger import Ledger
+from sparkmirror.control.once import OnceGoal
+from sparkmirror.control.status import mirror_status, progress_line, write_status
+from sparkmirror.copy.lease import Hint, Lease
+from sparkmirror.copy.receipt import Receipt
+from sparkmirror.offsets.progress import Progress
+from sparkmirror.pipeline.desk import Desk, Round
+from sparkmirror.pipeline.query import start_query
+from sparkmirror.pipeline.session import count_slots, desk_host, plan_master, start_spark
+
+log = logging.getLogger("sparkmirror.mirror")
+
+LEAD_S = 2.0
+START_TIMEOUT_S = 60.0
+PROGRESS_EVERY_S = 30.0
+STATUS_EVERY_S = 2.0
+IDLE_S = 0.5
+SHORTEST_ROUND_S = 1.0
+STOP_WAIT_S = 2.5
+RESTART_PAUSE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    status_file: Path | None = None
+    once: bool = False
+
+
+class Mirror:
+    """One run of a file."""
+
+    def __init__(self, config: MirrorConfig, options: RunOptions | None = None) -> None:
+        self.config = config
+        self.options = options or RunOptions()
+        self.ledger = Ledger()
+        self.keepers = [FlowKeeper(flow, self._note_change) for flow in config.flows]
+        self._goal = OnceGoal(self.keepers, self.ledger) if self.options.once else None
+        self.spark: SparkSession | None = None
+        self.queries: list[StreamingQuery] = []
+        self._desk: Desk | None = None
+        self._slots = 0
+        self._round: Round | None = None
+        self._news = threading.Event()
+        self._stopping = threading.Event()
+        self._next_line = time.monotonic() + PROGRESS_EVERY_S
+        self._next_status = 0.0
+        self._restart_at = 0.0
+
+    def stop(self) -> None:
+        """Ask for the end; safe in a signal handler."""
+        self._stopping.set()
+        self._news.set()
+
+    def run(self) -> list[str]:
+        """Mirror until stopped, or with `once` until all is copied. Returns what is missing."""
+        for keeper in self.keepers:
+            keeper.start()
+        try:
+            self._start_spark()
+            while not self._stopping.is_set() and not (self._goal and self._goal.reached(self._hints())):
+                self._turn()
+        finally:
+            self._shut_down()
+        return self._goal.missing(self._hints()) if self._goal else []
+
+    # -- rounds
+
+    def _turn(self) -> None:
+        """Give one round of leases and stay with it until the next is due."""
+        self._tend()
+        self._news.clear()
+        assert self._desk is not None
+        leases = self._plan(self._desk.next_number)
+        if not leases:
+            self._wait(IDLE_S)
+            return
+        began = time.monotonic()
+        self._round = current = self._desk.publish(leases)
+        self._watch(current, current.going, START_TIMEOUT_S)
+        lease_s = min(lease.seconds for lease in leases)
+        self._watch(current, current.ended, max(SHORTEST_ROUND_S, lease_s - LEAD_S))
+        if current.ended():
+            self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
+        elif self._news.is_set() or any(s.lost for s in current.states.values()):
+            self._desk.recall()
+
+    def _plan(self, number: int) -> list[Lease]:
+        hints = self._hints()
+        goal = self._goal
+        leases: list[Lease] = []
+        for keeper in self.keepers:
+            stop_at = goal.stop_at(keeper, hints) if goal else None
+            leases += keeper.plan(self._tasks(keeper), number, hints.get(keeper.flow.name, {}), stop_at)
+        return leases
+
+    def _tasks(self, keeper: FlowKeeper) -> int:
+        """At most the slots that are there, shared by the flows: a lease without a slot starves its partitions."""
+        share = max(1, self._slots // len(self.keepers))
+        return min(keeper.flow.tasks_max or share, share)
+
+    def _watch(self, current: Round, done: Callable[[], bool], seconds: float) -> None:
+        """Until `done`, news, a lost task or the time is over; tending to the rest meanwhile."""
+        assert self._desk is not None
+        until = time.monotonic() + seconds
+
+        def over() -> bool:
+            return self._news.is_set() or done() or any(s.lost for s in current.states.values())
+
+        while time.monotonic() < until and not over():
+            self._desk.wait(over, min(1.0, max(0.0, until - time.monotonic())))
+            self._tend()
+
+    def _wait(self, seconds: float) -> None:
+        self._news.wait(seconds)
+
+    def _note_change(self) -> None:
+        """A keeper found something new."""
+        self._news.set()
+        if self._desk is not None:
+            with self._desk.changed:
+                self._desk.changed.notify_all()
+
+    def _hints(self) -> dict[str, dict[Place, Hint]]:
+        hints: dict[str, dict[Place, Hint]] = {}
+        for (flow, topic, partition), hint in (self._desk.hints() if self._desk else {}).items():
+            hints.setdefault(flow, {})[topic, partition] = hint
+        return hints
+
+    # -- Spark
+
+    def _start_spark(self) -> None:
+        wanted = sum(k.flow.tasks_max or 2 for k in self.keepers)
+        log.info(
+            "starting Spark (%s)", plan_master(self.config.spark.get("spark.master", "local[*]"), wanted)
+        )
+        self.spark = start_spark(self.config.spark, wanted)
+        self._slots = (
+            wanted if self.spark.sparkContext.master.startswith("local") else count_slots(self.spark)
+        )
+        self._desk = Desk(desk_host(self.spark))
+        self.queries = [self._start_query(turn) for turn in (0, 1)]
+        log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")
+
+    def _start_query(self, turn: int) -> StreamingQuery:
+        assert self.spark is not None and self._desk is not None
+        return start_query(self.spark, self._desk, turn, self._take_receipts)
+
+    def _take_receipts(self, receipts: list[Receipt]) -> None:
+        moved = self.ledger.take(receipts)
+        for keeper in self.keepers:
+            keeper.write_progress(moved.get(keeper.flow.name, {}))
+
+    def _tend(self) -> None:
+        """What comes round by itself: dead queries, progress lines, the status file."""
+        now = time.monotonic()
+        if now >= self._restart_at:
+            self._restart_queries(now)
+        if now >= self._next_status:
+            self._next_status = now + STATUS_EVERY_S
+            self._write_status()
+        if now >= self._next_line:
+            self._next_line = now + PROGRESS_EVERY_S
+            for flow in self.status()["flows"]:
+                log.info("%s", progress_line(flow))
+
+    def _restart_queries(self, now: float) -> None:
+        for turn, query in enumerate(self.queries):
+            if not query.isActive and not self._stopping.is_set():
+                cause = query.exception()
+                log.error("query %s ended and is started again: %s", query.name, _first_line(cause))
+                self._restart_at = now + RESTART_PAUSE_S
+                self.queries[turn] = self._start_query(turn)
+                self._news.set()
+
+    # -- status and the end
+
+    def status(self) -> dict[str, Any]:
+        context = self.spark.sparkContext if self.spark else None
+        spark = {"master": context.master, "application": context.applicationId} if context else {}
+        return mirror_status(self.keepers, self.ledger, spark)
+
+    def _write_status(self) -> None:
+        if self.options.status_file:
+            try:
+                write_status(self.options.status_file, self.status())
+            except OSError as error:
+                log.warning("the status file can't be written: %s", error)
+
+    def _shut_down(self) -> None:
+        """Finish what is in flight, write progress, end Spark."""
+        if self._desk is not None:
+            self._desk.recall()
+            if self._round is not None:
+                self._desk.wait(self._round.ended, STOP_WAIT_S)
+            self._desk.close()
+            for flow, hints in self._hints().items():
+                positions = {place: Progress(*hint) for place, hint in hints.items()}
+                next(k for k in self.keepers if k.flow.name == flow).write_progress(positions)
+        for query in self.queries:
+            try:
+                query.stop()
+            except PySparkException as error:
+                log.debug("query %s: %s", query.name, error)
+        for keeper in self.keepers:
+            keeper.stop()
+        self._write_status()
+        if self.spark is not None:
+            self.spark.stop()
+
+
+def _first_line(error: object) -> str:
+    return (str(error).strip().splitlines() or ["no reason given"])[0]

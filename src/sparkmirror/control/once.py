@@ -1,0 +1,86 @@
+"""`--once`: copy up to each partition's end as it was at the start, then say what is missing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from sparkmirror.control.discovery import Place
+from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.ledger import Ledger
+from sparkmirror.copy.lease import Hint
+from sparkmirror.copy.receipt import STOPPED
+
+PATIENCE_S = 60.0
+
+Hints = Mapping[str, Mapping[Place, Hint]]
+
+
+class OnceGoal:
+    """Each flow's goal is set when its topics stand on the target. Without any headway it gives up."""
+
+    def __init__(self, keepers: Sequence[FlowKeeper], ledger: Ledger) -> None:
+        self._keepers = keepers
+        self._ledger = ledger
+        self._goals: dict[str, dict[Place, int]] = {}
+        self._headway: tuple[object, float] = (None, time.monotonic())
+
+    def stop_at(self, keeper: FlowKeeper, hints: Hints) -> dict[Place, int]:
+        """The partitions that still have to be copied, with their ends. Stopped ones are not tried again."""
+        self._set_goal(keeper)
+        stopped = self._stopped(keeper)
+        left = self._left(keeper, hints)
+        return {place: end for place, end in left.items() if place not in stopped}
+
+    def reached(self, hints: Hints) -> bool:
+        """All is copied or stopped, or nothing has moved for long."""
+        for keeper in self._keepers:
+            self._set_goal(keeper)
+        now = time.monotonic()
+        state = (
+            self._ledger.records,
+            {flow: dict(places) for flow, places in hints.items()},
+            len(self._goals),
+        )
+        if state != self._headway[0]:
+            self._headway = (state, now)
+        if now - self._headway[1] > PATIENCE_S:
+            return True
+        return len(self._goals) == len(self._keepers) and all(
+            set(self._left(k, hints)) <= self._stopped(k) for k in self._keepers
+        )
+
+    def missing(self, hints: Hints) -> list[str]:
+        """One line a partition that is not whole."""
+        lines = []
+        for keeper in self._keepers:
+            flow = keeper.flow.name
+            if flow not in self._goals:
+                lines.append(f"flow {flow}: {keeper.view.problem or 'its topics could not be read'}")
+                continue
+            facts = self._ledger.facts(flow)
+            for (topic, partition), end in sorted(self._left(keeper, hints).items()):
+                fact = facts.get((topic, partition))
+                reason = f": {fact.error}" if fact else ""
+                lines.append(f"flow {flow}: {topic}-{partition} is not copied up to offset {end}{reason}")
+        return lines
+
+    def _set_goal(self, keeper: FlowKeeper) -> None:
+        view = keeper.view
+        if keeper.flow.name in self._goals or view.landscape is None or view.ends is None:
+            return
+        places = {(p.topic, p.partition) for p in view.landscape.partitions}
+        if view.landscape.pending == 0 and places <= set(view.ends):
+            self._goals[keeper.flow.name] = {place: end.source for place, end in view.ends.items()}
+
+    def _left(self, keeper: FlowKeeper, hints: Hints) -> dict[Place, int]:
+        stands = hints.get(keeper.flow.name, {})
+        goal = self._goals.get(keeper.flow.name, {})
+        return {
+            place: end
+            for place, end in goal.items()
+            if place not in stands or stands[place].next_offset < end
+        }
+
+    def _stopped(self, keeper: FlowKeeper) -> set[Place]:
+        return {place for place, fact in self._ledger.facts(keeper.flow.name).items() if fact.kind == STOPPED}

@@ -1,0 +1,132 @@
+"""Which producer id a flow writes with, and which driver leads it: `mm2-claims.<source>.internal` on the target.
+
+Two mirrors that start at once must not write under two ids, and only one may lead. Both questions are put to
+one partition's log, whose order is the same for everybody:
+
+    offset  key                      value
+         0  {"claim":"8c…"}          {"producer_id":4000}      <- the first claim holds, for good
+         1  {"claim":"f1…"}          {"producer_id":4001}
+         2  {"leader":"a->b"}        {"driver":"8c…"}           <- generation 2
+         3  {"leader":"a->b"}        {"driver":"f1…"}           <- generation 3: f1 leads, 8c stands by
+
+A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation. A
+driver that leads writes one for each round of leases; one that stands by takes over when it has seen none for a while,
+or at once when the leader says that it is released.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from dataclasses import dataclass
+
+from kafka.protocol.producer import InitProducerIdRequest
+
+from sparkmirror.errors import BrokerError, ConnectionLostError
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.internal_topic import InternalRecord, InternalTopic
+from sparkmirror.protocol import codes
+
+CLAIM_RETRY_S = 0.3
+CLAIM_DEADLINE_S = 30.0
+
+
+def claims_topic(source_alias: str) -> str:
+    return f"mm2-claims.{source_alias}.internal"
+
+
+@dataclass(frozen=True, slots=True)
+class Leadership:
+    """The newest leader record of a flow."""
+
+    generation: int
+    driver: str
+    released: bool
+
+
+class Claims:
+    """One driver's view of a flow's claim topic."""
+
+    def __init__(self, cluster: Cluster, flow: str, source_alias: str, replication_factor: int) -> None:
+        self.driver = uuid.uuid4().hex
+        self.leader: Leadership | None = None
+        self._flow = flow
+        self._cluster = cluster
+        self._topic = InternalTopic(
+            cluster, claims_topic(source_alias), partitions=1, replication_factor=replication_factor
+        )
+        self._producer_id: int | None = None
+        self._next = 0
+
+    def claim_producer_id(self) -> int:
+        """The flow's producer id: the one claimed first, ours or not."""
+        self._topic.ensure()
+        self.refresh()
+        if self._producer_id is None:
+            drawn = _draw_producer_id(self._cluster)
+            self._topic.append(0, [(_dump({"claim": self.driver}), _dump({"producer_id": drawn}))])
+            self.refresh()
+        if self._producer_id is None:
+            raise ConnectionLostError(f"{self._topic.name} does not show the claim that was written")
+        return self._producer_id
+
+    def lead(self) -> int:
+        """Write a leader record; its offset is the new generation."""
+        generation = self._say(released=False)
+        self.refresh()
+        return generation
+
+    def release(self) -> None:
+        """Leave the lead to whoever stands by."""
+        self._say(released=True)
+
+    def leads(self) -> bool:
+        return self.leader is not None and self.leader.driver == self.driver and not self.leader.released
+
+    def refresh(self) -> None:
+        """Read what was written since."""
+        for record in self._topic.read({0: self._next}):
+            self._next = record.offset + 1
+            self._note(record)
+
+    def _say(self, *, released: bool) -> int:
+        value: dict[str, object] = {"driver": self.driver}
+        if released:
+            value["released"] = True
+        return self._topic.append(0, [(_dump({"leader": self._flow}), _dump(value))])
+
+    def _note(self, record: InternalRecord) -> None:
+        key, value = _parse(record.key), _parse(record.value)
+        if self._producer_id is None and "claim" in key and "producer_id" in value:
+            self._producer_id = int(value["producer_id"])
+        elif key.get("leader") == self._flow and "driver" in value:
+            self.leader = Leadership(record.offset, str(value["driver"]), bool(value.get("released")))
+
+
+def _draw_producer_id(cluster: Cluster) -> int:
+    """An id that no other producer has. A broker that has just started may need some tries."""
+    deadline = time.monotonic() + CLAIM_DEADLINE_S
+    while True:
+        answer = cluster.call_any(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000))
+        if answer.error_code == codes.NONE:
+            return int(answer.producer_id)
+        if answer.error_code not in codes.PASSING or time.monotonic() > deadline:
+            raise BrokerError(
+                answer.error_code,
+                f"cluster {cluster.address.alias} gives no producer id: {codes.name_of(answer.error_code)}",
+            )
+        time.sleep(CLAIM_RETRY_S)  # the coordinator is loading; it can only be asked again
+
+
+def _dump(value: dict[str, object]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _parse(data: bytes | None) -> dict[str, object]:
+    """What is not ours counts as empty."""
+    try:
+        value = json.loads(data or b"{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,174 @@
+"""A compacted internal topic: made if it is not there, appended to and read to its end, a few records at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kafka.partitioner.default import murmur2
+from kafka.protocol.admin import CreateTopicsRequest
+from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
+
+from sparkmirror.errors import BrokerError, ConnectionLostError
+from sparkmirror.net.cluster import Cluster, TopicInfo
+from sparkmirror.net.log import append_batch, read_log
+from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.protocol import codes
+
+CREATE_TIMEOUT_MS = 15_000
+SETTLE_S = 10.0
+BATCH_BYTES = 512 << 10
+
+
+class InternalRecord(NamedTuple):
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+class InternalTopic:
+    """Blocking; one user at a time."""
+
+    def __init__(self, cluster: Cluster, name: str, *, partitions: int, replication_factor: int) -> None:
+        self.name = name
+        self._cluster = cluster
+        self._partitions = partitions
+        self._replication_factor = replication_factor
+        self._info: TopicInfo | None = None
+
+    def ensure(self) -> None:
+        """Create the topic unless it is there, and wait until it has leaders."""
+        if self._lookup() is None:
+            create_topic(
+                self._cluster,
+                self.name,
+                self._partitions,
+                self._replication_factor,
+                {"cleanup.policy": "compact"},
+            )
+        deadline = time.monotonic() + SETTLE_S
+        while self._lookup() is None:
+            if time.monotonic() > deadline:
+                raise ConnectionLostError(f"{self._cluster.address.alias}: {self.name} has no leader")
+            time.sleep(0.05)  # a new topic's leader is known by asking again, there is no event
+
+    def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]]) -> int:
+        """Append records to one partition; the last one's offset."""
+        last = -1
+        for batch in _encode_batches(records):
+            last = self._retried(lambda info, b=batch: append_batch(self._cluster, info, partition, b))  # type: ignore[misc]
+        return last + len(records) - 1 if len(records) else -1
+
+    def append_keyed(self, records: Mapping[bytes, bytes | None]) -> None:
+        """Append records where Kafka's Java producer would put their keys."""
+        count = len(self._get().leaders)
+        by_partition: dict[int, list[tuple[bytes, bytes | None]]] = {}
+        for key, value in records.items():
+            by_partition.setdefault((murmur2(key) & 0x7FFFFFFF) % count, []).append((key, value))
+        for partition, group in by_partition.items():
+            self.append(partition, group)
+
+    def read(self, start: Mapping[int, int] | None = None) -> Iterator[InternalRecord]:
+        """All records up to the ends as they are now, from `start` or each partition's beginning."""
+        info, bounds = self._bounds()
+        for p, (begin, end) in sorted(bounds.items()):
+            yield from self._read_partition(info, p, max(begin, (start or {}).get(p, 0)), end)
+
+    def _bounds(self) -> tuple[TopicInfo, dict[int, tuple[int, int]]]:
+        """First and end offset of each partition. A leader that was just elected may need some tries."""
+        deadline = time.monotonic() + SETTLE_S
+        while True:
+            info = self._get(fresh=True)
+            leaders = {(self.name, p): leader for p, leader in info.leaders.items()}
+            ends = list_offsets(self._cluster, leaders, LATEST)
+            begins = list_offsets(self._cluster, leaders, EARLIEST)
+            if len(begins) == len(ends) == len(leaders):
+                return info, {p: (begins[self.name, p], ends[self.name, p]) for p in info.leaders}
+            if time.monotonic() > deadline:
+                raise ConnectionLostError(
+                    f"{self._cluster.address.alias}: {self.name} can't be read at the moment"
+                )
+            time.sleep(0.05)  # leaders say "not yet" and can only be asked again
+
+    def _read_partition(
+        self, info: TopicInfo, partition: int, first: int, end: int
+    ) -> Iterator[InternalRecord]:
+        for header, batch in read_log(self._cluster, info, partition, first, end):
+            if header.is_control:
+                continue
+            for records in MemoryRecords(bytes(batch)):
+                for record in records:
+                    if first <= record.offset < end:
+                        yield InternalRecord(partition, record.offset, record.key, record.value)
+
+    def _retried(self, work: Callable[[TopicInfo], int]) -> int:
+        """Once more with fresh metadata if the leader moved."""
+        try:
+            return work(self._get())
+        except (BrokerError, ConnectionLostError) as error:
+            if isinstance(error, BrokerError) and error.code not in codes.PASSING:
+                raise
+            return work(self._get(fresh=True))
+
+    def _get(self, *, fresh: bool = False) -> TopicInfo:
+        if fresh:
+            self._lookup()
+        if self._info is None and self._lookup() is None:
+            raise ConnectionLostError(
+                f"{self._cluster.address.alias}: {self.name} is not there or has no leader"
+            )
+        assert self._info is not None
+        return self._info
+
+    def _lookup(self) -> TopicInfo | None:
+        info = self._cluster.fetch_metadata([self.name]).topics.get(self.name)
+        settled = info and not info.error and info.leaders and all(x.node >= 0 for x in info.leaders.values())
+        self._info = info if settled else None
+        return self._info
+
+
+def create_topic(
+    cluster: Cluster,
+    name: str,
+    partitions: int,
+    replication_factor: int,
+    configs: Mapping[str, str] | None = None,
+) -> None:
+    """Create a topic; that somebody else was faster is fine."""
+    topic = CreateTopicsRequest.CreatableTopic
+    request = CreateTopicsRequest(
+        topics=[
+            topic(
+                name=name,
+                num_partitions=partitions,
+                replication_factor=replication_factor,
+                assignments=[],
+                configs=[topic.CreatableTopicConfig(name=k, value=v) for k, v in (configs or {}).items()],
+            )
+        ],
+        timeout_ms=CREATE_TIMEOUT_MS,
+        validate_only=False,
+    )
+    answer = cluster.call_controller(request).topics[0]
+    if answer.error_code not in (codes.NONE, codes.TOPIC_ALREADY_EXISTS):
+        raise BrokerError(
+            answer.error_code,
+            f"cluster {cluster.address.alias}: topic {name} can't be created: "
+            f"{codes.name_of(answer.error_code)} {answer.error_message or ''}".rstrip(),
+        )
+
+
+def _encode_batches(records: Sequence[tuple[bytes, bytes | None]]) -> Iterator[bytes]:
+    """One batch for what belongs together; several only for very many records."""
+    now_ms = int(time.time() * 1000)
+    builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=BATCH_BYTES)
+    for key, value in records:
+        if builder.append(now_ms, key, value) is None:
+            builder.close()
+            yield bytes(builder.buffer())
+            builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=BATCH_BYTES)
+            builder.append(now_ms, key, value)
+    builder.close()
+    yield bytes(builder.buffer())

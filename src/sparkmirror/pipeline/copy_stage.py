@@ -1,0 +1,63 @@
+"""The copy as a stage of the query: leases in, receipts out. Runs in Spark tasks only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from sparkmirror.copy.copy import Copy
+from sparkmirror.copy.lease import Hint, Lease
+from sparkmirror.copy.receipt import Receipt
+from sparkmirror.pipeline.cord import Cord
+
+_ARROW_TYPES = {"str": pa.string(), "int": pa.int64()}
+ARROW_SCHEMA = pa.schema([(f.name, _ARROW_TYPES[str(f.type)]) for f in fields(Receipt)])
+RECEIPT_SCHEMA = ", ".join(f"{f.name} {'string' if f.type == 'str' else 'bigint'}" for f in fields(Receipt))
+
+
+def copy_stage(desk: str, token: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for `mapInArrow`."""
+
+    def copy_leases(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for text in batch.column(0).to_pylist():
+                for receipts in _run_lease(Lease.from_json(text), desk, token):
+                    yield _to_arrow(receipts)
+
+    return copy_leases
+
+
+def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
+    """Wait for the turn, copy, hand the positions on.
+
+    Only a first attempt copies. A second one starts because the first died, and by then the desk has planned a
+    new round, whose tasks find the positions anew.
+    """
+    context = TaskContext.get()
+    if context is not None and context.attemptNumber() > 0:
+        return
+    cord = Cord(desk, token)
+    try:
+        hints = cord.wait_for_turn(lease.lease_id)
+        if hints is None:
+            return
+        copy = Copy(_with_hints(lease, hints), recall=cord)
+        yield from copy.run()
+        cord.tell_done(copy.positions())
+    finally:
+        cord.close()
+
+
+def _with_hints(lease: Lease, hints: dict[tuple[str, int], Hint]) -> Lease:
+    partitions = (replace(p, hint=hints.get((p.topic, p.partition), p.hint)) for p in lease.partitions)
+    return replace(lease, partitions=tuple(partitions))
+
+
+def _to_arrow(receipts: list[Receipt]) -> pa.RecordBatch:
+    columns = [[getattr(r, name) for r in receipts] for name in ARROW_SCHEMA.names]
+    return pa.record_batch(
+        [pa.array(c, t) for c, t in zip(columns, ARROW_SCHEMA.types, strict=True)], schema=ARROW_SCHEMA
+    )

@@ -1,0 +1,67 @@
+"""The other end of the desk's connections, as planner and tasks hold it."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from sparkmirror.copy.lease import Hint
+
+CONNECT_TIMEOUT_S = 20.0
+
+
+class Cord:
+    """A connection to the desk. Readable while a lease runs means: end it."""
+
+    def __init__(self, address: str, token: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._token = token
+        self._socket = socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.settimeout(None)
+        self._lines = self._socket.makefile("rb")
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        self._lines.close()
+        self._socket.close()
+
+    def next_round(self, query: int, after: int) -> int:
+        answer = self._ask({"ask": "round", "query": query, "after": after})
+        return int(answer["round"]) if answer else after
+
+    def leases(self, number: int) -> list[str]:
+        answer = self._ask({"ask": "leases", "round": number})
+        return list(answer["leases"]) if answer else []
+
+    def wait_for_turn(self, lease_id: str) -> dict[tuple[str, int], Hint] | None:
+        """Hints by partition when the lease may begin; None if it is void."""
+        answer = self._ask({"ask": "lease", "lease": lease_id})
+        if not answer or "go" not in answer:
+            return None
+        return {(topic, partition): Hint(*hint) for topic, partition, *hint in answer["go"]}
+
+    def tell_done(self, positions: Mapping[tuple[str, int], Hint]) -> None:
+        """Hand the positions to whoever copies next. The desk may be gone: then nobody waits."""
+        done = [[topic, partition, *hint] for (topic, partition), hint in positions.items()]
+        try:
+            self._send({"done": done})
+        except OSError:
+            return
+
+    def _ask(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            self._send(question)
+            line = self._lines.readline()
+        except OSError:
+            return None
+        answer = json.loads(line) if line else None
+        return answer if isinstance(answer, dict) else None
+
+    def _send(self, message: dict[str, Any]) -> None:
+        message["token"] = self._token
+        self._socket.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")

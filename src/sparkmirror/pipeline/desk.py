@@ -1,0 +1,252 @@
+"""The driver's lease desk: hands rounds of leases to Spark and says to each task when to go and when to end.
+
+Planner, copy and driver are different processes, so they talk over a small socket, a JSON object a line:
+
+    planner -> {"ask":"round","query":0,"after":2}     waits until round 4 is due      <- {"round":4}
+    planner -> {"ask":"leases","round":4}                                              <- {"leases":[...]}
+    task    -> {"ask":"lease","lease":"4.0"}           waits for its predecessors      <- {"go":[[topic,0,...]]}
+    task    <- {"end":true}                            recalled, or the connection closed
+    task    -> {"done":[[topic,partition,next,sequence,end],...]}
+
+Two queries take turns: while the tasks of round 4 copy, those of round 5 are started by the other query and wait
+here, so a handover costs milliseconds and not the start of a micro-batch. A connection that closes without `done`
+is a task that died. A task whose connection closes ends its lease: when the driver dies, all leases end.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import socketserver
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from sparkmirror.copy.lease import Hint, Lease
+
+LINE_BYTES = 64 << 20
+
+
+class Phase(Enum):
+    PLANNED = "planned"
+    THERE = "there"
+    GOING = "going"
+    DONE = "done"
+
+
+@dataclass(slots=True)
+class LeaseState:
+    lease: Lease
+    phase: Phase = Phase.PLANNED
+    lost: bool = False
+    handler: _Handler | None = None
+
+
+@dataclass(slots=True)
+class Round:
+    number: int
+    states: dict[str, LeaseState] = field(default_factory=dict)
+
+    def ended(self) -> bool:
+        return all(s.phase is Phase.DONE for s in self.states.values())
+
+    def going(self) -> bool:
+        return any(s.phase in (Phase.GOING, Phase.DONE) for s in self.states.values())
+
+
+class Desk:
+    """One desk a driver. All state is behind one condition; handlers run on a thread a connection."""
+
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        self.token = secrets.token_hex(16)
+        self.changed = threading.Condition()
+        self._rounds: dict[int, Round] = {}
+        self._newest = -1
+        self._hints: dict[tuple[str, str, int], Hint] = {}
+        self._closed = False
+        desk = self
+
+        class Handler(_Handler):
+            def setup(self) -> None:
+                self.desk = desk
+                super().setup()
+
+        self._server = _Server((host, 0), Handler)
+        self.address = f"{host}:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, name="desk", daemon=True).start()
+
+    def close(self) -> None:
+        """End every lease and let the planners go."""
+        with self.changed:
+            self._closed = True
+            handlers = [s.handler for r in self._rounds.values() for s in r.states.values() if s.handler]
+            self.changed.notify_all()
+        for handler in handlers:
+            handler.tell({"end": True})
+        self._server.shutdown()
+        self._server.server_close()
+
+    # -- the driver's side
+
+    def publish(self, leases: Iterable[Lease]) -> Round:
+        """A new round. Leases of earlier rounds that have not begun are void."""
+        with self.changed:
+            void = [s for s in self._states() if s.phase in (Phase.PLANNED, Phase.THERE)]
+            for state in void:
+                state.phase = Phase.DONE
+            self._newest += 1
+            fresh = Round(self._newest, {lease.lease_id: LeaseState(lease) for lease in leases})
+            self._rounds = {n: r for n, r in self._rounds.items() if not r.ended()} | {self._newest: fresh}
+            self.changed.notify_all()
+            return fresh
+
+    @property
+    def next_number(self) -> int:
+        return self._newest + 1
+
+    def recall(self) -> None:
+        """Ask every task to finish what is in flight and return."""
+        with self.changed:
+            handlers = [s.handler for s in self._states() if s.handler and s.phase is Phase.GOING]
+        for handler in handlers:
+            handler.tell({"end": True})
+
+    def wait(self, predicate: Callable[[], bool], timeout_s: float) -> bool:
+        with self.changed:
+            return self.changed.wait_for(predicate, timeout_s)
+
+    def hints(self) -> dict[tuple[str, str, int], Hint]:
+        """(flow, topic, partition) -> where its last lease stood."""
+        with self.changed:
+            return dict(self._hints)
+
+    def _states(self) -> list[LeaseState]:
+        return [s for r in self._rounds.values() for s in r.states.values()]
+
+    # -- the connections' side
+
+    def _next_round(self, query: int, after: int) -> int:
+        """The newest round of this query's turn; waits until there is one."""
+
+        def due() -> bool:
+            return self._closed or (self._newest > after and self._newest % 2 == query)
+
+        with self.changed:
+            self.changed.wait_for(due)
+            return after if self._closed else self._newest
+
+    def _leases(self, number: int) -> list[str]:
+        with self.changed:
+            found = self._rounds.get(number)
+            return [s.lease.to_json() for s in found.states.values()] if found else []
+
+    def _arrive(self, lease_id: str, handler: _Handler) -> LeaseState | None:
+        """A task is there; None if its lease is void."""
+        with self.changed:
+            state = next((r.states[lease_id] for r in self._rounds.values() if lease_id in r.states), None)
+            if state is None or state.phase is not Phase.PLANNED or self._closed:
+                return None
+            state.phase, state.handler = Phase.THERE, handler
+            self.changed.notify_all()
+            return state
+
+    def _await_turn(self, state: LeaseState) -> Sequence[Any] | None:
+        """Wait until no earlier lease of the flow can write; then the newest hints."""
+        number = next(n for n, r in self._rounds.items() if state.lease.lease_id in r.states)
+
+        def free() -> bool:
+            earlier = (
+                s
+                for n, r in self._rounds.items()
+                if n < number
+                for s in r.states.values()
+                if s.lease.flow == state.lease.flow
+            )
+            void = self._closed or state.phase is Phase.DONE
+            return void or all(s.phase is Phase.DONE for s in earlier)
+
+        with self.changed:
+            self.changed.wait_for(free)
+            if self._closed or state.phase is Phase.DONE:
+                return None
+            state.phase = Phase.GOING
+            self.changed.notify_all()
+            wanted = ((p.topic, p.partition) for p in state.lease.partitions)
+            known = ((t, p, self._hints.get((state.lease.flow, t, p))) for t, p in wanted)
+            return [[t, p, *hint] for t, p, hint in known if hint]
+
+    def _depart(self, state: LeaseState, done: Sequence[Sequence[Any]] | None) -> None:
+        with self.changed:
+            state.lost = state.phase is Phase.GOING and done is None
+            state.phase, state.handler = Phase.DONE, None
+            for topic, partition, *hint in done or ():
+                self._hints[state.lease.flow, topic, partition] = Hint(*hint)
+            self.changed.notify_all()
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    desk: Desk
+
+    def handle(self) -> None:
+        try:
+            ask = self._hear()
+            while ask is not None and secrets.compare_digest(str(ask.get("token", "")), self.desk.token):
+                self._answer(ask)
+                ask = self._hear()
+        except (OSError, ValueError):
+            return
+
+    def _answer(self, ask: dict[str, Any]) -> None:
+        kind = ask.get("ask")
+        if kind == "round":
+            self.tell({"round": self.desk._next_round(int(ask["query"]), int(ask["after"]))})
+        elif kind == "leases":
+            self.tell({"leases": self.desk._leases(int(ask["round"]))})
+        elif kind == "lease":
+            self._serve_lease(str(ask["lease"]))
+
+    def _serve_lease(self, lease_id: str) -> None:
+        state = self.desk._arrive(lease_id, self)
+        if state is None:
+            self.tell({"end": True})
+            return
+        done: Sequence[Any] | None = None
+        try:
+            hints = self.desk._await_turn(state)
+            if hints is None:
+                self.tell({"end": True})
+                return
+            self.tell({"go": hints})
+            said = self._hear()
+            done = said.get("done") if said else None
+        except (OSError, ValueError):
+            done = None
+        finally:
+            self.desk._depart(state, done)
+
+    def _hear(self) -> dict[str, Any] | None:
+        line = self.rfile.readline(LINE_BYTES)
+        if not line:
+            return None
+        said = json.loads(line)
+        return said if isinstance(said, dict) else None
+
+    def tell(self, message: dict[str, Any]) -> None:
+        try:
+            self.wfile.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        except (OSError, ValueError):
+            self.connection_lost()
+
+    def connection_lost(self) -> None:
+        try:
+            self.request.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it is closed already

@@ -1,0 +1,76 @@
+"""The lease source: a Python streaming data source whose rows are leases, one a task.
+
+Spark asks for the latest offset; the answer is the number of the next round of leases, which the desk gives when it is
+due. A round is a micro-batch, a lease is one of its partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from sparkmirror.pipeline.cord import Cord
+
+NAME = "sparkmirror_leases"
+SCHEMA = "lease string"
+NO_ROUND = -1
+
+
+@dataclass
+class LeasePartition(InputPartition):
+    """One lease on its way to a task."""
+
+    lease: str
+
+
+class LeaseReader(DataSourceStreamReader):
+    """Runs beside the driver (planning) and in tasks (`read`)."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self._desk, self._token = options["desk"], options["desktoken"]
+        self._query = int(options["query"])
+        self._cord: Cord | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
+        return {"round": NO_ROUND}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
+        """Waits: an answer without news would be asked again every ten milliseconds."""
+        return {"round": self._connected().next_round(self._query, start["round"])}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        if start == end:
+            return []
+        return [LeasePartition(lease) for lease in self._connected().leases(end["round"])]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
+        assert isinstance(partition, LeasePartition)
+        yield (partition.lease,)
+
+    def stop(self) -> None:
+        if self._cord:
+            self._cord.close()
+
+    def _connected(self) -> Cord:
+        if self._cord is None:
+            self._cord = Cord(self._desk, self._token)
+        return self._cord
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cord": None}
+
+
+class LeaseSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> LeaseReader:  # noqa: N802
+        return LeaseReader(dict(self.options))

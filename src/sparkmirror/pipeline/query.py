@@ -1,0 +1,57 @@
+"""The mirror's logical query, as Spark sees it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import fields
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
+from pyspark.sql.streaming.query import StreamingQuery
+
+from sparkmirror.copy.receipt import Receipt
+from sparkmirror.pipeline.copy_stage import RECEIPT_SCHEMA, copy_stage
+from sparkmirror.pipeline.desk import Desk
+from sparkmirror.pipeline.lease_source import NAME, LeaseSource
+
+OBSERVED = "copied"
+
+
+def start_query(
+    spark: SparkSession, desk: Desk, turn: int, ledger: Callable[[list[Receipt]], None]
+) -> StreamingQuery:
+    """Start the query that takes every second round of leases (`turn` 0 or 1).
+
+    What Spark keeps of a query is not needed to go on, so its checkpoint folder is a new one each time.
+    """
+    spark.dataSource.register(LeaseSource)
+    leases = (
+        spark.readStream.format(NAME)
+        .option("desk", desk.address)
+        .option("desktoken", desk.token)
+        .option("query", str(turn))
+        .load()
+    )
+    copied = leases.mapInArrow(copy_stage(desk.address, desk.token), RECEIPT_SCHEMA)
+    observed = copied.observe(
+        OBSERVED,
+        F.sum("records").alias("records"),
+        F.sum("bytes").alias("bytes"),
+        F.count(F.lit(1)).alias("receipts"),
+    )
+
+    def take(frame: DataFrame, _batch: int) -> None:
+        ledger(collect_receipts(frame))
+
+    return (
+        observed.writeStream.foreachBatch(take)
+        .queryName(f"sparkmirror-{turn}")
+        .option("checkpointLocation", tempfile.mkdtemp(prefix="sparkmirror-query-"))
+        .start()
+    )
+
+
+def collect_receipts(frame: DataFrame) -> list[Receipt]:
+    names = [f.name for f in fields(Receipt)]
+    return [Receipt(**{name: row[name] for name in names}) for row in frame.collect()]

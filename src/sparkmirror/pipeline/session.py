@@ -1,0 +1,111 @@
+"""Starts Spark for the mirror: the user's `spark.*` keys as they are, and what the mirror needs beside them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from sparkmirror.errors import SetupError
+
+TASK_FAILURES = 4
+SPARE_SLOTS = 2
+_LOCAL = re.compile(r"local(\[(\*|\d+)(,\s*\d+)?\])?")
+
+
+def plan_master(wanted: str, leases: int) -> str:
+    """In local mode: a slot for each lease and for its successor that waits, and failures tolerated."""
+    if not _LOCAL.fullmatch(wanted):
+        return wanted
+    return f"local[{2 * leases + SPARE_SLOTS},{TASK_FAILURES}]"
+
+
+def plan_settings(user: Mapping[str, str], leases: int, log_dir: Path) -> dict[str, str]:
+    """All of Spark's settings. What the user sets wins, but for what exactness needs."""
+    master = plan_master(user.get("spark.master", "local[*]"), leases)
+    local = master.startswith("local")
+    defaults = {
+        "spark.app.name": "sparkmirror",
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        "spark.driver.memory": "1g",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.streaming.numRecentProgressUpdates": "20",
+        "spark.sql.ui.retainedExecutions": "50",
+        "spark.ui.retainedJobs": "100",
+        "spark.ui.retainedStages": "100",
+        "spark.ui.retainedTasks": "2000",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.scheduler.mode": "FAIR",
+        "spark.driver.extraJavaOptions": _java_options(log_dir),
+    }
+    if local:
+        defaults |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    else:
+        defaults |= {"spark.task.maxFailures": str(TASK_FAILURES)}
+    forced = {"spark.master": master, "spark.speculation": "false"}
+    return defaults | dict(user) | forced
+
+
+def start_spark(user: Mapping[str, str], leases: int) -> SparkSession:
+    """A session, with Spark's own output in a file instead of on the terminal."""
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        raise SetupError(
+            "Spark needs Java 17 or later: install a JDK and put java on the PATH, or set JAVA_HOME"
+        )
+    log_dir = Path(tempfile.mkdtemp(prefix="sparkmirror-spark-"))
+    settings = plan_settings(user, leases, log_dir)
+    conf = SparkConf(loadDefaults=False)
+    conf.setAll(list(settings.items()))
+    # Planning in the driver's JVM and Python's own client read the interpreter from the environment.
+    os.environ["PYSPARK_PYTHON"] = settings["spark.pyspark.python"]
+    os.environ["PYSPARK_DRIVER_PYTHON"] = settings["spark.pyspark.driver.python"]
+    if settings["spark.master"].startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    log_path = log_dir / "stderr.log"
+    try:
+        with log_path.open("wb") as log:
+            gateway = launch_gateway(conf, {"stderr": log, "stdout": log, "start_new_session": True})
+        context = SparkContext(conf=conf, gateway=gateway)
+    except (Py4JJavaError, PySparkRuntimeError) as error:
+        raise SetupError(
+            f"Spark can't start with spark.master={settings['spark.master']}: {_cause(error, log_path)}"
+        ) from error
+    return SparkSession(context)
+
+
+def count_slots(spark: SparkSession) -> int:
+    """How many tasks can run at once, as the scheduler sees it now."""
+    return int(spark.sparkContext.defaultParallelism)
+
+
+def desk_host(spark: SparkSession) -> str:
+    """The address at which executors reach the driver."""
+    return spark.sparkContext.getConf().get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
+
+
+def _java_options(log_dir: Path) -> str:
+    """Spark's warnings go to a file of bounded size; nothing of it to the terminal."""
+    template = resources.files("sparkmirror.pipeline").joinpath("log4j2.properties").read_text()
+    target = log_dir / "log4j2.properties"
+    target.write_text(template.replace("@LOG_DIR@", str(log_dir)))
+    return f"-Dlog4j2.configurationFile=file:{target} -XX:+UseSerialGC"
+
+
+def _cause(error: Exception, log_path: Path) -> str:
+    text = str(getattr(error, "java_exception", None) or error)
+    if not isinstance(error, Py4JJavaError):
+        text = " ".join(log_path.read_text(errors="replace").strip().splitlines()[-3:]) or text
+    return text.splitlines()[0]
