@@ -18,8 +18,7 @@ from sparkmirror.embedded.settings import (
 def nodes(count: int, data: Path = Path("/data")) -> list[Node]:
     voters = voter_count(count)
     return [
-        Node(n, "127.0.0.1", 20000 + n, 21000 + n if n <= voters else None, data / str(n))
-        for n in range(1, count + 1)
+        Node(n, "127.0.0.1", 20000 + n, 21000 + n if n <= voters else None, data / str(n)) for n in range(1, count + 1)
     ]
 
 

@@ -41,8 +41,8 @@ def check_passes(header: BatchHeader, position: int, aborted: Collection[tuple[i
         raise _hole(header.first, header.end, "a transaction marker")
     if header.is_transactional and _is_aborted(header, aborted):
         raise _hole(header.first, header.end, "records of an aborted transaction")
-    if header.count != header.last_delta + 1:
-        raise _hole(header.first, header.end, f"a compacted batch holds {header.count} records")
+    if header.records != header.last_delta + 1:
+        raise _hole(header.first, header.end, f"a compacted batch holds {header.records} records")
     if header.is_log_append_time:
         raise MirrorError(
             "log-append-time",

@@ -63,7 +63,7 @@ class BatchHeader(NamedTuple):
     producer_id: int
     producer_epoch: int
     sequence: int
-    count: int
+    records: int
 
     @property
     def end(self) -> int:
@@ -104,8 +104,8 @@ def read_header(batch: memoryview) -> BatchHeader:
     if len(batch) < HEADER_BYTES:
         raise ProtocolError(f"the batch at offset {first} is shorter than its header")
     header = BatchHeader._make(_LAYOUT.unpack_from(batch))
-    if header.count < 0 or header.last_delta < 0:
-        raise ProtocolError(f"the batch at offset {first} says that it has {header.count} records")
+    if header.records < 0 or header.last_delta < 0:
+        raise ProtocolError(f"the batch at offset {first} says that it has {header.records} records")
     return header
 
 

@@ -36,9 +36,7 @@ def parse_aliases(entry: Entry | None, problems: Problems) -> tuple[str, ...]:
     return tuple(dict.fromkeys(alias for alias in named if _ALIAS.fullmatch(alias)))
 
 
-def build_clusters(
-    settings: Settings, aliases: tuple[str, ...], problems: Problems
-) -> dict[str, ClusterConfig]:
+def build_clusters(settings: Settings, aliases: tuple[str, ...], problems: Problems) -> dict[str, ClusterConfig]:
     def build(alias: str) -> ClusterConfig:
         servers = settings.cluster_entry(keys.BOOTSTRAP_SERVERS, alias)
         return ClusterConfig(
@@ -71,14 +69,10 @@ def build_flows(
         problems.add(None, f"--clusters leaves no flow: the enabled flows have the targets {targets}")
     for source, target in kept:
         _require_servers(settings, clusters[source], clusters[target], problems)
-    return tuple(
-        _build_flow(settings, clusters[source], clusters[target], problems) for source, target in kept
-    )
+    return tuple(_build_flow(settings, clusters[source], clusters[target], problems) for source, target in kept)
 
 
-def _build_flow(
-    settings: Settings, source: ClusterConfig, target: ClusterConfig, problems: Problems
-) -> FlowConfig:
+def _build_flow(settings: Settings, source: ClusterConfig, target: ClusterConfig, problems: Problems) -> FlowConfig:
     def read(key: Key[T]) -> T:
         return parsed(key, settings.flow_entry(key, source.alias, target.alias), problems)
 
@@ -95,17 +89,13 @@ def _build_flow(
     )
 
 
-def _enabled_flows(
-    settings: Settings, aliases: Collection[str], problems: Problems
-) -> Iterator[tuple[str, str]]:
+def _enabled_flows(settings: Settings, aliases: Collection[str], problems: Problems) -> Iterator[tuple[str, str]]:
     for source, target in permutations(aliases, 2):
         if parsed(keys.ENABLED, settings.flow_entry(keys.ENABLED, source, target), problems):
             yield source, target
 
 
-def _require_servers(
-    settings: Settings, source: ClusterConfig, target: ClusterConfig, problems: Problems
-) -> None:
+def _require_servers(settings: Settings, source: ClusterConfig, target: ClusterConfig, problems: Problems) -> None:
     enabled = settings.flow_entry(keys.ENABLED, source.alias, target.alias)
     for cluster in (source, target):
         given = settings.cluster_entry(keys.BOOTSTRAP_SERVERS, cluster.alias)
@@ -122,9 +112,7 @@ def _refuse_unknown_flows(settings: Settings, known: str, problems: Problems) ->
         pair = key.removesuffix(".enabled")
         if _stray_key(key) == "enabled" and entry.value.strip().lower() != "false":
             said = f"{pair} is no flow between two of the clusters {known}"
-            problems.add(
-                entry.line, f"{key}: {said}; expected A->B.enabled with two different aliases of these"
-            )
+            problems.add(entry.line, f"{key}: {said}; expected A->B.enabled with two different aliases of these")
 
 
 def _stray_key(key: str) -> str:

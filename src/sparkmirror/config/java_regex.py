@@ -164,9 +164,7 @@ def _character_class(pattern: str, at: int) -> tuple[str, int]:
         if char == "]" and at > start:
             return "".join(pieces) + "]", at + 1
         if char == "[" or pattern[at : at + 2] in ("&&", "--"):
-            raise ValueError(
-                f"{pattern[at : at + 2]!r} inside [...] is not supported; escape it if you mean text"
-            )
+            raise ValueError(f"{pattern[at : at + 2]!r} inside [...] is not supported; escape it if you mean text")
         if char == "\\":
             piece, at = _escape(pattern, at, in_class=True)
         else:
@@ -201,9 +199,7 @@ def _property(pattern: str, at: int, *, in_class: bool) -> tuple[str, int]:
     content = _CLASSES.get(found.group(2) or found.group(3)) if found else None
     if found is None or content is None:
         shown = found.group() if found else pattern[at : at + 12]
-        raise ValueError(
-            f"the character class {shown!r} is not supported; \\p{{Alpha}}, \\p{{L}} and the like are"
-        )
+        raise ValueError(f"the character class {shown!r} is not supported; \\p{{Alpha}}, \\p{{L}} and the like are")
     return _wrap(content, negated=found.group(1) == "P", in_class=in_class), found.end()
 
 

@@ -81,9 +81,7 @@ def replication_factor(value: str) -> int:
     """-1 is handed through: the broker then takes its own default."""
     number = _whole_number(value, -1, SHORT_MAX)
     if number == 0:
-        raise ValueError(
-            "expected a replication factor of at least 1, or -1 for the broker's default, got '0'"
-        )
+        raise ValueError("expected a replication factor of at least 1, or -1 for the broker's default, got '0'")
     return number
 
 
@@ -91,9 +89,7 @@ def address(value: str) -> tuple[str, int]:
     """`host:port`, `[ipv6]:port` -> host without brackets, port."""
     found = _ADDRESS.fullmatch(value.strip())
     if found is None or not 1 <= int(found["port"]) <= 65535:
-        raise ValueError(
-            f"expected host:port or [ipv6]:port with a port from 1 to 65535, got {value.strip()!r}"
-        )
+        raise ValueError(f"expected host:port or [ipv6]:port with a port from 1 to 65535, got {value.strip()!r}")
     return found["ipv6"] or found["host"], int(found["port"])
 
 

@@ -67,9 +67,7 @@ class Discovery:
         self._metadata = (source, target)
         partitions = tuple(self._lease_partition(m, source, target) for m in plan.mirror)
         leaders = {
-            (m.source.topic, m.source.partition): source.topics[m.source.topic]
-            .leaders[m.source.partition]
-            .node
+            (m.source.topic, m.source.partition): source.topics[m.source.topic].leaders[m.source.partition].node
             for m in plan.mirror
         }
         return Landscape(partitions, leaders, len(plan.create) + len(plan.extend))
@@ -85,9 +83,7 @@ class Discovery:
             LATEST,
             committed=True,
         )
-        there = list_offsets(
-            self._target, _leaders(target, ((p.remote, p.partition) for p in partitions)), LATEST
-        )
+        there = list_offsets(self._target, _leaders(target, ((p.remote, p.partition) for p in partitions)), LATEST)
         return {
             (p.topic, p.partition): Ends(here[p.topic, p.partition], there[p.remote, p.partition])
             for p in partitions
@@ -119,7 +115,7 @@ class Discovery:
         except BrokerError as error:
             advice = ""
             if error.code == INVALID_REPLICATION_FACTOR:
-                advice = f" (replication.factor is {self._flow.replication_factor}; set it to the brokers that are there)"
+                advice = f" (replication.factor is {self._flow.replication_factor}; set it to what the cluster has)"
             if f"{topic}: {error}" not in self._complaints:
                 self._complaints.add(f"{topic}: {error}")
                 log.warning("flow %s: %s%s", self._flow.name, error, advice)

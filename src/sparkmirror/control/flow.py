@@ -170,9 +170,7 @@ class FlowKeeper:
             if silent_s >= self.flow.lease_s:
                 self.view.generation = self._claims.lead()
                 self._note_leadership()
-        elif (
-            leader is None or leader.released or silent_s > SILENT_ROUNDS * self.flow.lease_s + SKEW_MARGIN_S
-        ):
+        elif leader is None or leader.released or silent_s > SILENT_ROUNDS * self.flow.lease_s + SKEW_MARGIN_S:
             self._take_lead()
 
     def _note_leadership(self) -> None:

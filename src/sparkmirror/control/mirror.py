@@ -33,7 +33,7 @@ from sparkmirror.copy.receipt import Receipt
 from sparkmirror.offsets.progress import Progress
 from sparkmirror.pipeline.desk import Desk, Round
 from sparkmirror.pipeline.query import start_query
-from sparkmirror.pipeline.session import count_slots, desk_host, plan_master, start_spark
+from sparkmirror.pipeline.session import DEFAULT_MASTER, count_slots, desk_host, is_local, plan_master, start_spark
 
 log = logging.getLogger("sparkmirror.mirror")
 
@@ -157,13 +157,9 @@ class Mirror:
 
     def _start_spark(self) -> None:
         wanted = sum(k.flow.tasks_max or 2 for k in self.keepers)
-        log.info(
-            "starting Spark (%s)", plan_master(self.config.spark.get("spark.master", "local[*]"), wanted)
-        )
+        log.info("starting Spark (%s)", plan_master(self.config.spark.get("spark.master", DEFAULT_MASTER), wanted))
         self.spark = start_spark(self.config.spark, wanted)
-        self._slots = (
-            wanted if self.spark.sparkContext.master.startswith("local") else count_slots(self.spark)
-        )
+        self._slots = wanted if is_local(self.config.spark) else count_slots(self.spark)
         self._desk = Desk(desk_host(self.spark))
         self.queries = [self._start_query(turn) for turn in (0, 1)]
         log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")

@@ -76,11 +76,7 @@ class OnceGoal:
     def _left(self, keeper: FlowKeeper, hints: Hints) -> dict[Place, int]:
         stands = hints.get(keeper.flow.name, {})
         goal = self._goals.get(keeper.flow.name, {})
-        return {
-            place: end
-            for place, end in goal.items()
-            if place not in stands or stands[place].next_offset < end
-        }
+        return {place: end for place, end in goal.items() if place not in stands or stands[place].next_offset < end}
 
     def _stopped(self, keeper: FlowKeeper) -> set[Place]:
         return {place for place, fact in self._ledger.facts(keeper.flow.name).items() if fact.kind == STOPPED}

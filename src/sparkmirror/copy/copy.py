@@ -9,9 +9,11 @@ scout's. Bytes that were fetched and not yet acknowledged stay under `IN_FLIGHT_
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import time
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from sparkmirror.copy.appender import Appender
 from sparkmirror.copy.cursor import Cursor, Ready, State
@@ -35,12 +37,14 @@ DRAIN_S = 2.0
 RECALLED = "recalled"
 
 
+class HasFileno(Protocol):
+    def fileno(self) -> int: ...
+
+
 class Copy:
     """Runs one lease. `recall` is a socket-like object that becomes readable when the lease must end early."""
 
-    def __init__(
-        self, lease: Lease, recall: Channel | None = None, isolation: int = fetch.READ_COMMITTED
-    ) -> None:
+    def __init__(self, lease: Lease, recall: HasFileno | None = None, isolation: int = fetch.READ_COMMITTED) -> None:
         self.lease = lease
         self._started = time.monotonic()
         self._deadline = self._started + lease.seconds
@@ -237,20 +241,27 @@ class Copy:
 
     def _lose_channel(self, channel: Channel, reason: str) -> None:
         """A connection is gone: all partitions that went over it are looked up anew."""
-        for sides in (self._fetchers, self._appenders):
-            for node in [n for n, side in sides.items() if side.channel is channel]:
-                self._selector.unregister(channel)
-                channel.close()
-                del sides[node]  # type: ignore[attr-defined]
-                source = sides is self._fetchers
-                for cursor in self._cursors:
-                    mine = cursor.source_node == node if source else cursor.target_node == node
-                    if mine and cursor.state is State.COPYING:
-                        self._lose(cursor, reason)
+        side = next((s for s in self._sides() if s.channel is channel), None)
+        if side is None:
+            return
+        self._selector.unregister(channel)
+        channel.close()
+        if isinstance(side, Fetcher):
+            del self._fetchers[side.node]
+            mine = [c for c in self._cursors if c.source_node == side.node]
+        else:
+            del self._appenders[side.node]
+            mine = [c for c in self._cursors if c.target_node == side.node]
+        for cursor in mine:
+            if cursor.state is State.COPYING:
+                self._lose(cursor, reason)
+
+    def _sides(self) -> list[Fetcher | Appender]:
+        return [*self._fetchers.values(), *self._appenders.values()]
 
     def _drop_overdue(self) -> None:
         now = time.monotonic()
-        for side in [*self._fetchers.values(), *self._appenders.values()]:
+        for side in self._sides():
             if side.channel.overdue(now):
                 self._lose_channel(side.channel, f"{side.channel} did not answer in time")
 
@@ -321,11 +332,9 @@ class Copy:
         return [c.report(WAITING, c.reason) for c in self._cursors if c.state is State.LOST and c.reason]
 
     def _leave(self) -> None:
-        for side in [*self._fetchers.values(), *self._appenders.values()]:
-            try:
+        for side in self._sides():
+            with contextlib.suppress(ConnectionLostError):
                 side.leave()
-            except ConnectionLostError:
-                pass
         self._selector.close()
         self._scout.close()
         self._source.close()

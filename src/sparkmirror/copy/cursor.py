@@ -46,7 +46,7 @@ class Ready:
 
     @property
     def last_sequence(self) -> int:
-        return (self.sequence + self.header.count - 1) & SEQUENCE_MASK
+        return (self.sequence + self.header.records - 1) & SEQUENCE_MASK
 
 
 class Cursor:
@@ -121,7 +121,7 @@ class Cursor:
             patch_batch(batch, header, self.producer_id, PRODUCER_EPOCH, self.sequence)
             self.queue.append(Ready(self.term, header, batch, self.sequence))
             self.held_bytes += len(batch)
-            self.sequence = (self.sequence + header.count) & SEQUENCE_MASK
+            self.sequence = (self.sequence + header.records) & SEQUENCE_MASK
             self.fetch_offset = header.end
 
     def take_answer(self, ready: Ready, base_offset: int) -> Receipt:
@@ -134,7 +134,7 @@ class Cursor:
                 "was expected: somebody else writes into the target topic",
             )
         self.held_bytes -= len(ready.batch)
-        self.target_next = base_offset + header.count
+        self.target_next = base_offset + header.records
         self.hint = Hint(header.end, ready.last_sequence, self.target_next)
         self._pause_s = FIRST_PAUSE_S
         self._note_done()
@@ -147,7 +147,7 @@ class Cursor:
             target_first=base_offset,
             target_end=self.target_next,
             last_sequence=ready.last_sequence,
-            records=header.count,
+            records=header.records,
             bytes=len(ready.batch),
         )
 

@@ -102,6 +102,4 @@ def _key(cursor: Cursor) -> fetch.TopicKey:
 
 
 def _wish(cursor: Cursor) -> fetch.FetchPartition:
-    return fetch.FetchPartition(
-        cursor.leased.partition, cursor.leader_epoch, cursor.fetch_offset, PARTITION_BYTES
-    )
+    return fetch.FetchPartition(cursor.leased.partition, cursor.leader_epoch, cursor.fetch_offset, PARTITION_BYTES)

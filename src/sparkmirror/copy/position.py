@@ -169,7 +169,7 @@ def _compare_with_source(source: Cluster, place: Place, ours: BatchHeader, bytes
         return
     header, bytes_here = theirs
     same = (
-        (header.first, header.end, header.count) == (ours.first, ours.end, ours.count)
+        (header.first, header.end, header.records) == (ours.first, ours.end, ours.records)
         and (header.base_timestamp, header.max_timestamp) == (ours.base_timestamp, ours.max_timestamp)
         and bytes_here[HEADER_BYTES:] == bytes_there[HEADER_BYTES:]
     )

@@ -6,6 +6,7 @@ leader is asked on its own: one that hangs holds up only its own partitions.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import socket
 from collections.abc import Callable, Sequence
@@ -44,9 +45,7 @@ class Connections:
 class Scout:
     """Asks both clusters about cursors; `wakeup` becomes readable when there are findings."""
 
-    def __init__(
-        self, lease: Lease, source: Cluster, target: Cluster, unguarded_ok: Callable[[], bool]
-    ) -> None:
+    def __init__(self, lease: Lease, source: Cluster, target: Cluster, unguarded_ok: Callable[[], bool]) -> None:
         self._lease = lease
         self._source = source
         self._target = target
@@ -62,10 +61,8 @@ class Scout:
 
     def take(self) -> list[list[Finding] | Connections]:
         """All findings so far."""
-        try:
+        with contextlib.suppress(BlockingIOError):
             self.wakeup.recv(4096)
-        except BlockingIOError:
-            pass
         out = []
         while not self._found.empty():
             out.append(self._found.get())
@@ -77,10 +74,8 @@ class Scout:
 
     def _tell(self, found: list[Finding] | Connections) -> None:
         self._found.put(found)
-        try:
+        with contextlib.suppress(OSError):  # the lease has ended
             self._bell.send(b"!")
-        except OSError:
-            pass  # the lease has ended
 
     def _look(self, cursors: list[Cursor], known: tuple[set[int], set[int]]) -> None:
         try:

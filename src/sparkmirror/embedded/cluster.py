@@ -145,9 +145,7 @@ class KafkaCluster:
         self._ports.append(reserve_port())
         return self._ports[-1].number
 
-    def _make_broker(
-        self, node: Node, nodes: Sequence[Node], distribution: Distribution, guard: Guard
-    ) -> Broker:
+    def _make_broker(self, node: Node, nodes: Sequence[Node], distribution: Distribution, guard: Guard) -> Broker:
         folder = node.data.parent
         settings = folder / "server.properties"
         settings.write_text(properties_text(plan_settings(node, nodes, self._overrides)))

@@ -119,9 +119,7 @@ class Guard:
                 self._process.stdin.write(json.dumps(command).encode() + b"\n")
                 self._process.stdin.flush()
             except (BrokenPipeError, ValueError) as error:  # ValueError: closed by us
-                raise SetupError(
-                    "The guardian of the embedded processes has ended: start them anew."
-                ) from error
+                raise SetupError("The guardian of the embedded processes has ended: start them anew.") from error
 
     def _next_reply(self) -> Child | str | None:
         try:

@@ -46,9 +46,7 @@ def find_java() -> Java:
     banner = _version_banner(found)
     major = parse_major(banner)
     if major is None or major < OLDEST_JAVA:
-        raise SetupError(
-            f"Kafka needs Java {OLDEST_JAVA} or newer and {found} is older: install a newer JDK."
-        )
+        raise SetupError(f"Kafka needs Java {OLDEST_JAVA} or newer and {found} is older: install a newer JDK.")
     return Java(Path(found), major, hashlib.sha256(banner.encode()).hexdigest()[:12])
 
 

@@ -53,9 +53,7 @@ def _follow(child: Child, log: LogFollower, jars: Path, progress: Progress) -> N
             progress(f"{elapsed_s:.0f} s, {len(list(jars.glob('*.jar')))} jars in place")
         if elapsed_s > FETCH_DEADLINE_S and not ended:
             child.kill()
-            raise SetupError(
-                f"Maven fetched for {FETCH_DEADLINE_S:.0f} s without an end: is the network slow?"
-            )
+            raise SetupError(f"Maven fetched for {FETCH_DEADLINE_S:.0f} s without an end: is the network slow?")
 
 
 def parse_jar(line: str) -> str | None:

@@ -151,9 +151,7 @@ class Cluster:
             self.fetch_metadata([])
         broker = self._brokers.get(node)
         if broker is None:
-            raise ConnectionLostError(
-                f"cluster {self.address.alias}: broker {node} is not there at the moment"
-            )
+            raise ConnectionLostError(f"cluster {self.address.alias}: broker {node} is not there at the moment")
         return broker
 
     def _candidates(self) -> list[tuple[str, int]]:
@@ -165,13 +163,9 @@ class Cluster:
         return list(dict.fromkeys(connected + known + bootstrap))
 
     def _call_at(self, host_port: tuple[str, int], request: Any, timeout_s: float) -> Any:
-        return self._with_channel(
-            host_port, lambda channel: channel.call(request, timeout_s=timeout_s), timeout_s
-        )
+        return self._with_channel(host_port, lambda channel: channel.call(request, timeout_s=timeout_s), timeout_s)
 
-    def _with_channel(
-        self, host_port: tuple[str, int], ask: Callable[[Channel], Item], timeout_s: float
-    ) -> Item:
+    def _with_channel(self, host_port: tuple[str, int], ask: Callable[[Channel], Item], timeout_s: float) -> Item:
         """Ask on the open connection; if that turns out to be dead, once more on a new one."""
         with self._guard:
             lock = self._locks.setdefault(host_port, threading.Lock())
@@ -199,9 +193,7 @@ class Cluster:
 
 def _topic_info(topic: Any) -> TopicInfo:
     leaders = {
-        p.partition_index: Leader(
-            -1 if p.error_code == codes.LEADER_NOT_AVAILABLE else p.leader_id, p.leader_epoch
-        )
+        p.partition_index: Leader(-1 if p.error_code == codes.LEADER_NOT_AVAILABLE else p.leader_id, p.leader_epoch)
         for p in topic.partitions
     }
     topic_id = topic.topic_id.bytes if topic.topic_id else NO_TOPIC_ID

@@ -32,9 +32,7 @@ def fetch_partition(
     def body(version: int) -> bytes:
         key = topic.topic_id if version == fetch.BY_ID else topic.name
         wanted = fetch.FetchPartition(partition, leader.epoch, offset, max_bytes)
-        return fetch.encode_fetch(
-            version, {key: [wanted]}, max_wait_ms=max_wait_ms, max_bytes=max_bytes, isolation=0
-        )
+        return fetch.encode_fetch(version, {key: [wanted]}, max_wait_ms=max_wait_ms, max_bytes=max_bytes, isolation=0)
 
     version, frame = cluster.call_raw(
         leader.node, fetch.API_KEY, pick_dialect(topic, fetch.BY_ID, fetch.BY_NAME), lambda v: [body(v)]
@@ -60,9 +58,7 @@ def fetch_batch_at(
     return None
 
 
-def append_batch(
-    cluster: Cluster, topic: TopicInfo, partition: int, batch: bytes, timeout_ms: int = 15000
-) -> int:
+def append_batch(cluster: Cluster, topic: TopicInfo, partition: int, batch: bytes, timeout_ms: int = 15000) -> int:
     """Append one batch with acks=all and return its first offset. For internal topics only."""
     leader = topic.leaders[partition]
 

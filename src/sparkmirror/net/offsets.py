@@ -61,9 +61,7 @@ def list_offsets(
             topics=topics,
         )
         for answer in cluster.call(node, request).topics:
-            found |= {
-                (answer.name, p.partition_index): p.offset for p in answer.partitions if not p.error_code
-            }
+            found |= {(answer.name, p.partition_index): p.offset for p in answer.partitions if not p.error_code}
     return found
 
 

@@ -20,6 +20,7 @@ import json
 import time
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 from kafka.protocol.producer import InitProducerIdRequest
 
@@ -123,7 +124,7 @@ def _dump(value: dict[str, object]) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _parse(data: bytes | None) -> dict[str, object]:
+def _parse(data: bytes | None) -> dict[str, Any]:
     """What is not ours counts as empty."""
     try:
         value = json.loads(data or b"{}")

@@ -87,14 +87,10 @@ class InternalTopic:
             if len(begins) == len(ends) == len(leaders):
                 return info, {p: (begins[self.name, p], ends[self.name, p]) for p in info.leaders}
             if time.monotonic() > deadline:
-                raise ConnectionLostError(
-                    f"{self._cluster.address.alias}: {self.name} can't be read at the moment"
-                )
+                raise ConnectionLostError(f"{self._cluster.address.alias}: {self.name} can't be read at the moment")
             time.sleep(0.05)  # leaders say "not yet" and can only be asked again
 
-    def _read_partition(
-        self, info: TopicInfo, partition: int, first: int, end: int
-    ) -> Iterator[InternalRecord]:
+    def _read_partition(self, info: TopicInfo, partition: int, first: int, end: int) -> Iterator[InternalRecord]:
         for header, batch in read_log(self._cluster, info, partition, first, end):
             if header.is_control:
                 continue
@@ -116,9 +112,7 @@ class InternalTopic:
         if fresh:
             self._lookup()
         if self._info is None and self._lookup() is None:
-            raise ConnectionLostError(
-                f"{self._cluster.address.alias}: {self.name} is not there or has no leader"
-            )
+            raise ConnectionLostError(f"{self._cluster.address.alias}: {self.name} is not there or has no leader")
         assert self._info is not None
         return self._info
 

@@ -15,6 +15,7 @@ is a task that died. A task whose connection closes ends its lease: when the dri
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import socket
@@ -246,7 +247,5 @@ class _Handler(socketserver.StreamRequestHandler):
             self.connection_lost()
 
     def connection_lost(self) -> None:
-        try:
+        with contextlib.suppress(OSError):  # it is closed already
             self.request.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # it is closed already

@@ -18,9 +18,7 @@ from sparkmirror.pipeline.lease_source import NAME, LeaseSource
 OBSERVED = "copied"
 
 
-def start_query(
-    spark: SparkSession, desk: Desk, turn: int, ledger: Callable[[list[Receipt]], None]
-) -> StreamingQuery:
+def start_query(spark: SparkSession, desk: Desk, turn: int, ledger: Callable[[list[Receipt]], None]) -> StreamingQuery:
     """Start the query that takes every second round of leases (`turn` 0 or 1).
 
     What Spark keeps of a query is not needed to go on, so its checkpoint folder is a new one each time.

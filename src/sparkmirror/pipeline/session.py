@@ -21,6 +21,7 @@ from sparkmirror.errors import SetupError
 
 TASK_FAILURES = 4
 SPARE_SLOTS = 2
+DEFAULT_MASTER = "local[*]"
 _LOCAL = re.compile(r"local(\[(\*|\d+)(,\s*\d+)?\])?")
 
 
@@ -31,10 +32,13 @@ def plan_master(wanted: str, leases: int) -> str:
     return f"local[{2 * leases + SPARE_SLOTS},{TASK_FAILURES}]"
 
 
+def is_local(user: Mapping[str, str]) -> bool:
+    return bool(_LOCAL.fullmatch(user.get("spark.master", DEFAULT_MASTER)))
+
+
 def plan_settings(user: Mapping[str, str], leases: int, log_dir: Path) -> dict[str, str]:
     """All of Spark's settings. What the user sets wins, but for what exactness needs."""
-    master = plan_master(user.get("spark.master", "local[*]"), leases)
-    local = master.startswith("local")
+    master = plan_master(user.get("spark.master", DEFAULT_MASTER), leases)
     defaults = {
         "spark.app.name": "sparkmirror",
         "spark.pyspark.python": sys.executable,
@@ -51,7 +55,7 @@ def plan_settings(user: Mapping[str, str], leases: int, log_dir: Path) -> dict[s
         "spark.scheduler.mode": "FAIR",
         "spark.driver.extraJavaOptions": _java_options(log_dir),
     }
-    if local:
+    if is_local(user):
         defaults |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     else:
         defaults |= {"spark.task.maxFailures": str(TASK_FAILURES)}
@@ -62,9 +66,7 @@ def plan_settings(user: Mapping[str, str], leases: int, log_dir: Path) -> dict[s
 def start_spark(user: Mapping[str, str], leases: int) -> SparkSession:
     """A session, with Spark's own output in a file instead of on the terminal."""
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        raise SetupError(
-            "Spark needs Java 17 or later: install a JDK and put java on the PATH, or set JAVA_HOME"
-        )
+        raise SetupError("Spark needs Java 17 or later: install a JDK and put java on the PATH, or set JAVA_HOME")
     log_dir = Path(tempfile.mkdtemp(prefix="sparkmirror-spark-"))
     settings = plan_settings(user, leases, log_dir)
     conf = SparkConf(loadDefaults=False)
@@ -72,12 +74,14 @@ def start_spark(user: Mapping[str, str], leases: int) -> SparkSession:
     # Planning in the driver's JVM and Python's own client read the interpreter from the environment.
     os.environ["PYSPARK_PYTHON"] = settings["spark.pyspark.python"]
     os.environ["PYSPARK_DRIVER_PYTHON"] = settings["spark.pyspark.driver.python"]
-    if settings["spark.master"].startswith("local"):
+    if is_local(user):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     log_path = log_dir / "stderr.log"
     try:
         with log_path.open("wb") as log:
-            gateway = launch_gateway(conf, {"stderr": log, "stdout": log, "start_new_session": True})
+            gateway = launch_gateway(  # type: ignore[no-untyped-call]
+                conf, {"stderr": log, "stdout": log, "start_new_session": True}
+            )
         context = SparkContext(conf=conf, gateway=gateway)
     except (Py4JJavaError, PySparkRuntimeError) as error:
         raise SetupError(

@@ -111,11 +111,10 @@ def parse_fetch(version: int, frame: memoryview) -> FetchAnswer:
     """A Fetch response, after its header."""
     reader = Reader(frame, flexible=version >= FLEXIBLE_FROM)
     throttle_ms, error, session_id = reader.int32(), reader.int16(), reader.int32()
-    partitions = []
+    partitions: list[FetchedPartition] = []
     for _ in range(reader.array()):
         topic: TopicKey = reader.uuid() if version == BY_ID else reader.string() or ""
-        for _ in range(reader.array()):
-            partitions.append(_parse_partition(reader, topic))
+        partitions.extend(_parse_partition(reader, topic) for _ in range(reader.array()))
         reader.skip_tags()
     reader.skip_tags()
     return FetchAnswer(throttle_ms, error, session_id, partitions)

@@ -73,11 +73,10 @@ def encode_produce(
 def parse_produce(version: int, frame: memoryview) -> tuple[int, list[ProducedPartition]]:
     """A Produce response, after its header: throttle time in ms and one answer a batch."""
     reader = Reader(frame, flexible=version >= FLEXIBLE_FROM)
-    answers = []
+    answers: list[ProducedPartition] = []
     for _ in range(reader.array()):
         topic: TopicKey = reader.uuid() if version == BY_ID else reader.string() or ""
-        for _ in range(reader.array()):
-            answers.append(_parse_partition(reader, topic))
+        answers.extend(_parse_partition(reader, topic) for _ in range(reader.array()))
         reader.skip_tags()
     throttle_ms = reader.int32()
     reader.skip_tags()

@@ -32,9 +32,7 @@ class TopicSelector:
         return cls(topic_filter=topic_filter, policy=policy, target=flow.target.alias)
 
     def should_replicate(self, topic: str) -> bool:
-        wanted = self.topic_filter.matches(topic) or (
-            self.heartbeats and self.policy.is_heartbeats_topic(topic)
-        )
+        wanted = self.topic_filter.matches(topic) or (self.heartbeats and self.policy.is_heartbeats_topic(topic))
         return wanted and not self.policy.is_internal_topic(topic) and not self.is_cycle(topic)
 
     def is_cycle(self, topic: str) -> bool:

@@ -125,17 +125,13 @@ def test_servers_may_be_ipv6_or_carry_a_protocol_and_count_once() -> None:
 
 
 def test_clusters_inherit_global_servers() -> None:
-    config = parse_mirror_config(
-        "clusters=a,b\nbootstrap.servers=h:1\nb.bootstrap.servers=i:1\na->b.enabled=true", "f"
-    )
+    config = parse_mirror_config("clusters=a,b\nbootstrap.servers=h:1\nb.bootstrap.servers=i:1\na->b.enabled=true", "f")
     assert config.flows[0].source.bootstrap_servers == ("h:1",)
     assert config.not_in_force == ()
 
 
 def test_what_is_not_in_force_is_listed_once_sorted_and_can_be_located() -> None:
-    config = parse(
-        "groups=.*\na.ssl.protocol=TLS\nnonsense=1\na->b.emit.heartbeats.enabled=false\ngroups=x\n"
-    )
+    config = parse("groups=.*\na.ssl.protocol=TLS\nnonsense=1\na->b.emit.heartbeats.enabled=false\ngroups=x\n")
     assert config.not_in_force == ("a->b.emit.heartbeats.enabled", "a.ssl.protocol", "groups", "nonsense")
     assert config.lines["a.ssl.protocol"] == 6
     assert config.warnings == ("f:9: groups is set again: this value wins over the one at line 5",)
@@ -150,8 +146,7 @@ def test_a_misspelt_key_warns_with_what_was_meant() -> None:
     assert config.flows[0].replication_factor == 2
     assert config.warnings == (
         "f:5: unknown key Replication.factor: did you mean replication.factor?",
-        "f:6: unknown key a->b.sync.group.offsets.interval.ms: "
-        "did you mean sync.group.offsets.interval.seconds?",
+        "f:6: unknown key a->b.sync.group.offsets.interval.ms: did you mean sync.group.offsets.interval.seconds?",
     )
 
 
@@ -241,15 +236,11 @@ def test_no_enabled_flow_is_an_error() -> None:
 
 def test_only_targets_must_be_known_and_leave_a_flow() -> None:
     assert errors(only_targets=("z",)) == ["f: --clusters names 'z', which is not among the clusters a, b"]
-    assert errors(only_targets=("a",)) == [
-        "f: --clusters leaves no flow: the enabled flows have the targets b"
-    ]
+    assert errors(only_targets=("a",)) == ["f: --clusters leaves no flow: the enabled flows have the targets b"]
 
 
 def test_all_mistakes_show_at_once_in_file_order_each_once() -> None:
-    found = errors(
-        "b->a.enabled=true\ntasks.max=x\na->c.enabled=true\nlease.seconds=0\na.bootstrap.servers=h\n"
-    )
+    found = errors("b->a.enabled=true\ntasks.max=x\na->c.enabled=true\nlease.seconds=0\na.bootstrap.servers=h\n")
     assert [message.split(" ")[0] for message in found] == ["f:6:", "f:7:", "f:8:", "f:9:"]
 
 

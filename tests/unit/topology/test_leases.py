@@ -13,9 +13,7 @@ from sparkmirror.topology.leases import SLACK, plan_leases
 from sparkmirror.topology.partition import TopicPartition
 
 partitions = st.builds(TopicPartition, st.sampled_from(["t", "u"]), st.integers(0, 200))
-cases = st.dictionaries(
-    partitions, st.tuples(st.integers(0, 4), st.floats(0, 1e9, allow_subnormal=False)), max_size=60
-)
+cases = st.dictionaries(partitions, st.tuples(st.integers(0, 4), st.floats(0, 1e9, allow_subnormal=False)), max_size=60)
 
 
 @given(case=cases, tasks=st.integers(1, 20))
@@ -43,9 +41,7 @@ def test_the_order_of_the_input_does_not_matter(
     weights = {partition: weight for partition, (_, weight) in case.items()}
     shuffled = list(case)
     random.Random(seed).shuffle(shuffled)
-    assert plan_leases(shuffled, tasks, leaders, weights) == plan_leases(
-        sorted(case), tasks, leaders, weights
-    )
+    assert plan_leases(shuffled, tasks, leaders, weights) == plan_leases(sorted(case), tasks, leaders, weights)
 
 
 def test_idle_partitions_are_dealt_out_evenly() -> None:

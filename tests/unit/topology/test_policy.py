@@ -29,9 +29,7 @@ UNDERSCORE: ReplicationPolicy = DefaultReplicationPolicy(separator="_")
         (".t", "", "t", "t"),
     ],
 )
-def test_a_name_is_split_as_java_splits(
-    topic: str, source: str | None, upstream: str | None, original: str
-) -> None:
+def test_a_name_is_split_as_java_splits(topic: str, source: str | None, upstream: str | None, original: str) -> None:
     assert POLICY.topic_source(topic) == source
     assert POLICY.upstream_topic(topic) == upstream
     assert POLICY.original_topic(topic) == original
@@ -70,9 +68,7 @@ def test_which_topics_are_internal(topic: str, internal: bool) -> None:
 
 
 def test_heartbeats_are_known_through_any_number_of_hops() -> None:
-    assert [POLICY.is_heartbeats_topic(t) for t in ("heartbeats", "a.heartbeats", "a.b.heartbeats")] == [
-        True
-    ] * 3
+    assert [POLICY.is_heartbeats_topic(t) for t in ("heartbeats", "a.heartbeats", "a.b.heartbeats")] == [True] * 3
     assert not POLICY.is_heartbeats_topic("heartbeats.a")
 
 

@@ -56,9 +56,7 @@ def test_default_choice(topic: str, replicated: bool) -> None:
 def test_heartbeats_pass_whatever_the_filter_says_unless_switched_off() -> None:
     chosen = selector("topics=orders\n")
     assert chosen.should_replicate("heartbeats") and not chosen.should_replicate("other")
-    off = TopicSelector(
-        topic_filter=chosen.topic_filter, policy=chosen.policy, target=chosen.target, heartbeats=False
-    )
+    off = TopicSelector(topic_filter=chosen.topic_filter, policy=chosen.policy, target=chosen.target, heartbeats=False)
     assert not off.should_replicate("heartbeats")
 
 
