@@ -1,0 +1,51 @@
+# Each verb does the set-up that it needs first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup demo test test-unit test-broker test-faults check bench dist lock clean
+
+setup: $(READY)
+
+$(READY): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "sparkmirror needs Python 3.11 or later: set PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Installing into $(VENV) (Spark alone is about 450 MB; a few minutes the first time) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+	@touch $(READY)
+
+demo: setup
+	@$(BIN)/sparkmirror demo
+
+test: setup
+	@$(BIN)/python -m sparkmirror.embedded
+	@$(BIN)/pytest
+
+test-unit: setup
+	@$(BIN)/pytest tests/unit tests/property
+
+check: setup
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+bench: setup
+	@$(BIN)/python -m sparkmirror.embedded
+	@$(BIN)/python -m bench
+
+dist: setup
+	@$(BIN)/python -m build --no-isolation --outdir dist .
+
+# New pins after a change of pyproject.toml.
+lock: setup
+	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
+	  --extra dev pyproject.toml -o requirements/dev.txt
+	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
+	  pyproject.toml -o requirements/run.txt
+
+clean:
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,43 @@
+"""Fixtures for all tests: real clusters that are started once and shared, and topic names of a test's own."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from sparkmirror.embedded import KafkaCluster, start_clusters
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two single-broker clusters, source A and target B."""
+
+    a: KafkaCluster
+    b: KafkaCluster
+
+    @property
+    def source(self) -> str:
+        return self.a.bootstrap_servers
+
+    @property
+    def target(self) -> str:
+        return self.b.bootstrap_servers
+
+
+@pytest.fixture(scope="session")
+def pair() -> Iterator[Pair]:
+    overrides = {"group.initial.rebalance.delay.ms": "0", "message.max.bytes": "8388608"}
+    a, b = KafkaCluster(name="A", overrides=overrides), KafkaCluster(name="B", overrides=overrides)
+    start_clusters(a, b)
+    with a, b:
+        yield Pair(a, b)
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A name that no other test uses; it says which test it was."""
+    return re.sub(r"[^a-z0-9-]+", "-", request.node.name.lower())[:60].strip("-") + "-" + uuid.uuid4().hex[:6]
