@@ -1,0 +1,99 @@
+"""The two clusters between which everything is mirrored, their topics, and how far those are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from bench.sizes import PARTITIONS
+from sparkmirror.embedded import KafkaCluster, start_clusters
+from sparkmirror.net.cluster import Cluster, ClusterAddress, Leader
+from sparkmirror.net.offsets import LATEST, list_offsets
+
+STOCK_HEAP_MB = 1024  # KAFKA_HEAP_OPTS of kafka-server-start.sh
+ADMIN_TIMEOUT_S = 30.0
+POLL_S = 0.05
+
+
+class BenchError(Exception):
+    """A scenario can't be measured: the mirror died, or did not do its work in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One cluster as the benchmark uses it."""
+
+    bootstrap: str
+    cluster: Cluster
+    admin: AdminClient
+
+    @classmethod
+    def at(cls, bootstrap: str) -> Side:
+        address = ClusterAddress(alias="bench", bootstrap=tuple(bootstrap.split(",")), client_id="bench")
+        return cls(bootstrap, Cluster(address), AdminClient({"bootstrap.servers": bootstrap}))
+
+    def create_topics(self, names: Sequence[str], *, partitions: int = PARTITIONS) -> None:
+        new = [NewTopic(name, num_partitions=partitions, replication_factor=1) for name in names]
+        for done in self.admin.create_topics(new).values():
+            done.result(ADMIN_TIMEOUT_S)
+        deadline = time.monotonic() + ADMIN_TIMEOUT_S
+        while not all(len(self.ends(name)) == partitions for name in names):
+            if time.monotonic() > deadline:
+                raise BenchError(f"The topics {', '.join(names)} got no leader.")
+            time.sleep(POLL_S)
+
+    def delete_topics(self, names: Sequence[str]) -> None:
+        """Those that are there: a mirror that failed may not have made its own."""
+        there = self.cluster.fetch_metadata(None).topics
+        doomed = [name for name in names if name in there]
+        for done in self.admin.delete_topics(doomed).values() if doomed else ():
+            done.result(ADMIN_TIMEOUT_S)
+
+    def ends(self, topic: str) -> dict[int, int]:
+        """Where a reader finds the end of each partition; nothing if the topic is not there."""
+        info = self.cluster.fetch_metadata([topic]).topics.get(topic)
+        leaders: dict[tuple[str, int], Leader] = {}
+        if info is not None and not info.error:
+            leaders = {(topic, partition): leader for partition, leader in info.leaders.items()}
+        return {partition: end for (_, partition), end in list_offsets(self.cluster, leaders, LATEST).items()}
+
+    def wait_for_ends(
+        self, topic: str, wanted: Mapping[int, int], deadline_s: float, is_alive: Callable[[], bool]
+    ) -> None:
+        """Until all partitions can be read up to the wanted ends."""
+        deadline = time.monotonic() + deadline_s
+        while not reaches(found := self.ends(topic), wanted):
+            if not is_alive():
+                raise BenchError("The mirror ended by itself.")
+            if time.monotonic() > deadline:
+                have, want = sum(found.values()), sum(wanted.values())
+                raise BenchError(f"{topic} had {have:,} of {want:,} records after {deadline_s:.0f} s.")
+            time.sleep(POLL_S)
+
+
+def reaches(found: Mapping[int, int], wanted: Mapping[int, int]) -> bool:
+    return all(found.get(partition, 0) >= end for partition, end in wanted.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    source: Side
+    target: Side
+
+
+@contextmanager
+def running_pair() -> Iterator[Pair]:
+    """One broker a side, with the heap and JVM flags of Kafka's own scripts."""
+    source = KafkaCluster(name="bench-source", heap_mb=STOCK_HEAP_MB)
+    target = KafkaCluster(name="bench-target", heap_mb=STOCK_HEAP_MB)
+    start_clusters(source, target)
+    with source, target:
+        pair = Pair(Side.at(source.bootstrap_servers), Side.at(target.bootstrap_servers))
+        # MirrorMaker 2 would make it only when it runs: the first mirror would not have it to mirror, the others would.
+        pair.source.create_topics(["heartbeats"], partitions=1)
+        with pair.source.cluster, pair.target.cluster:
+            yield pair

@@ -1,0 +1,183 @@
+"""What is done to a running mirror, and what is measured meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from bench.clusters import Pair
+from bench.latency import measure_latency
+from bench.load import RawProducer
+from bench.measurement import Measurement, percentile, surplus_of
+from bench.mirrors import RunningMirror
+from bench.payload import Round, burst_rounds, lz4_rounds, small_rounds
+from bench.progress import Progress
+from bench.setups import Setup, topic_name
+from bench.sizes import Sizes
+
+START_DEADLINE_S = 120.0
+SLOW_INTERVAL_S = 1.0  # the meter's own work must not show in latencies or on an idle machine
+LATE_S = 1.0  # how long to look out for records that come twice
+
+
+class Loads:
+    """The batches of each burst, made when first needed and then used for every mirror."""
+
+    @cached_property
+    def burst(self) -> list[Round]:
+        return burst_rounds()
+
+    @cached_property
+    def lz4(self) -> list[Round]:
+        return lz4_rounds()
+
+    @cached_property
+    def small(self) -> list[Round]:
+        return small_rounds()
+
+    def of(self, scenario: str) -> list[Round]:
+        return {"burst": lambda: self.burst, "lz4": lambda: self.lz4, "small": lambda: self.small}[scenario]()
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all scenarios of all mirrors share."""
+
+    pair: Pair
+    sizes: Sizes
+    loads: Loads
+    progress: Progress
+
+    def send(self, topic: str, scenario: str, records: int) -> Counter[int]:
+        with RawProducer(self.pair.source.cluster, topic) as producer:
+            return producer.send(self.loads.of(scenario), records, self.sizes.deadline_s)
+
+    def burst_size(self, scenario: str) -> int:
+        return self.sizes.small_records if scenario == "small" else self.sizes.burst_records
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A running mirror under test."""
+
+    bench: Bench
+    setup: Setup
+    mirror: RunningMirror
+
+    def say(self, what: str) -> None:
+        self.bench.progress.say(self.setup.name, what)
+
+    def topics(self, scenario: str) -> tuple[str, str]:
+        """The scenario's topic on the source and on the target."""
+        topic = topic_name(self.setup.name, scenario)
+        return topic, self.setup.remote(topic)
+
+    def wait_mirrored(self, scenario: str, deadline_s: float) -> None:
+        topic, remote = self.topics(scenario)
+        wanted = self.bench.pair.source.ends(topic)
+        self.bench.pair.target.wait_for_ends(remote, wanted, deadline_s, self.mirror.is_running)
+
+    def count_surplus(self, scenario: str) -> int:
+        topic, remote = self.topics(scenario)
+        time.sleep(LATE_S)
+        return surplus_of(self.bench.pair.source.ends(topic), self.bench.pair.target.ends(remote))
+
+
+def measure_start_up(subject: Subject, began: float) -> Measurement:
+    """From the start of the process until the record that was there before is on the target."""
+    subject.wait_mirrored("start-up", START_DEADLINE_S)
+    return Measurement(
+        mirror=subject.setup.name,
+        scenario="start-up",
+        wall_s=time.perf_counter() - began,
+        cpu_s=subject.mirror.meter.cpu_s(),
+        peak_rss_bytes=subject.mirror.meter.peak_rss_bytes,
+        records=1,
+        surplus=subject.count_surplus("start-up"),
+    )
+
+
+def measure_burst(subject: Subject, scenario: str) -> Measurement:
+    """Warm up, rest, then all at once: from the first record produced to the last one readable."""
+    bench, meter = subject.bench, subject.mirror.meter
+    records = bench.burst_size(scenario)
+    topic, _ = subject.topics(scenario)
+    bench.send(topic, scenario, bench.sizes.warm_up_records(records))
+    subject.wait_mirrored(scenario, START_DEADLINE_S)
+    subject.say(f"{scenario}: warm, idle for {bench.sizes.settle_s:.0f} s")
+    time.sleep(bench.sizes.settle_s)
+    subject.say(f"{scenario}: {records:,} records")
+    meter.reset_peak()
+    cpu_before, began = meter.cpu_s(), time.perf_counter()
+    sent = bench.send(topic, scenario, records)
+    produced_s = time.perf_counter() - began
+    subject.wait_mirrored(scenario, bench.sizes.deadline_s)
+    wall_s, cpu_s = time.perf_counter() - began, meter.cpu_s() - cpu_before
+    return Measurement(
+        mirror=subject.setup.name,
+        scenario=scenario,
+        wall_s=wall_s,
+        cpu_s=cpu_s,
+        peak_rss_bytes=meter.peak_rss_bytes,
+        records=sent.total(),
+        surplus=subject.count_surplus(scenario),
+        note=f"producer done after {produced_s:.1f} s",
+    )
+
+
+def measure_single_records(subject: Subject) -> Measurement:
+    bench, meter = subject.bench, subject.mirror.meter
+    topic, remote = subject.topics("latency")
+    subject.wait_mirrored("latency", START_DEADLINE_S)
+    subject.say(f"latency: {bench.sizes.latency_records} single records")
+    meter.reset_peak()
+    cpu_before, began = meter.cpu_s(), time.perf_counter()
+    meter.interval_s, usual = SLOW_INTERVAL_S, meter.interval_s
+    values = measure_latency(bench.pair, topic, remote, bench.sizes.latency_records)
+    meter.interval_s = usual
+    cpu_s, seconds = meter.cpu_s() - cpu_before, time.perf_counter() - began
+    return Measurement(
+        mirror=subject.setup.name,
+        scenario="latency",
+        cpu_s=cpu_s,
+        p50_ms=percentile(values, 50),
+        p99_ms=percentile(values, 99),
+        worst_ms=max(values),
+        peak_rss_bytes=meter.peak_rss_bytes,
+        records=len(values),
+        surplus=subject.count_surplus("latency"),
+        note=f"over {seconds:.0f} s",
+    )
+
+
+def measure_idle(subject: Subject) -> Measurement:
+    """Nothing is produced; CPU a minute."""
+    meter, seconds = subject.mirror.meter, subject.bench.sizes.idle_s
+    time.sleep(min(5.0, subject.bench.sizes.settle_s))
+    subject.say(f"idle: {seconds:.0f} s")
+    meter.reset_peak()
+    meter.interval_s, usual = SLOW_INTERVAL_S, meter.interval_s
+    cpu_before, began = meter.cpu_s(), time.perf_counter()
+    time.sleep(seconds)
+    cpu_s, seconds = meter.cpu_s() - cpu_before, time.perf_counter() - began
+    meter.interval_s = usual
+    return Measurement(
+        mirror=subject.setup.name,
+        scenario="idle",
+        cpu_s=cpu_s * 60 / seconds,
+        peak_rss_bytes=meter.peak_rss_bytes,
+        note=f"CPU a minute, over {seconds:.0f} s",
+    )
+
+
+# In the order in which a session goes through them.
+WHILE_RUNNING: Mapping[str, Callable[[Subject], Measurement]] = {
+    "burst": lambda subject: measure_burst(subject, "burst"),
+    "lz4": lambda subject: measure_burst(subject, "lz4"),
+    "small": lambda subject: measure_burst(subject, "small"),
+    "latency": measure_single_records,
+    "idle": measure_idle,
+}

@@ -1,0 +1,92 @@
+"""The properties that each mirror gets. Pure.
+
+sparkmirror and MirrorMaker 2 by default read the same text; the tuned one has the lines of `TUNED_*` more. Each
+run has aliases of its own, so that no run finds another's internal topics, groups or remote topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+TASKS_MAX = 2
+
+# `A.consumer.*` reaches the source consumer, `B.producer.*` the worker's producer that writes the data.
+# fetch.min.bytes stays 1: more would hold back a single record for fetch.max.wait.ms.
+TUNED_CONSUMER = {
+    "fetch.min.bytes": "1",
+    "fetch.max.bytes": str(100 << 20),
+    "max.partition.fetch.bytes": str(10 << 20),
+    "max.poll.records": "20000",
+    "receive.buffer.bytes": str(1 << 20),
+}
+TUNED_PRODUCER = {
+    "batch.size": str(512 << 10),
+    "linger.ms": "20",
+    "compression.type": "lz4",
+    "buffer.memory": str(128 << 20),
+    "send.buffer.bytes": str(1 << 20),
+}
+
+_REPLICATION_FACTORS = (
+    "replication.factor",
+    "offset-syncs.topic.replication.factor",
+    "checkpoints.topic.replication.factor",
+    "heartbeats.topic.replication.factor",
+    "offset.storage.replication.factor",
+    "config.storage.replication.factor",
+    "status.storage.replication.factor",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """One run of one mirror: what it is called, what it mirrors. `name` is one of `MIRRORS`."""
+
+    name: str
+    run: str
+    topics: tuple[str, ...]
+    source_bootstrap: str
+    target_bootstrap: str
+
+    @property
+    def source_alias(self) -> str:
+        return f"{self.name}-{self.run}-a"
+
+    @property
+    def target_alias(self) -> str:
+        return f"{self.name}-{self.run}-b"
+
+    def remote(self, topic: str) -> str:
+        """The topic's name on the target (DefaultReplicationPolicy)."""
+        return f"{self.source_alias}.{topic}"
+
+    @property
+    def properties(self) -> str:
+        a, b = self.source_alias, self.target_alias
+        lines = [
+            f"clusters = {a}, {b}",
+            f"{a}.bootstrap.servers = {self.source_bootstrap}",
+            f"{b}.bootstrap.servers = {self.target_bootstrap}",
+            f"{a}->{b}.enabled = true",
+            f"{a}->{b}.topics = {', '.join(self.topics)}",
+            f"tasks.max = {TASKS_MAX}",
+            *(f"{key} = 1" for key in _REPLICATION_FACTORS),
+        ]
+        if self.name == "mm2-tuned":
+            lines += [f"{a}.consumer.{key} = {value}" for key, value in TUNED_CONSUMER.items()]
+            lines += [f"{b}.producer.{key} = {value}" for key, value in TUNED_PRODUCER.items()]
+        return "\n".join(lines) + "\n"
+
+
+def example_properties(name: str, scenarios: Sequence[str]) -> str:
+    """As a report shows them: addresses that do not change from run to run."""
+    topics = tuple(topic_name(name, scenario) for scenario in scenarios)
+    return Setup(
+        name=name, run="main", topics=topics, source_bootstrap="SOURCE", target_bootstrap="TARGET"
+    ).properties
+
+
+def topic_name(mirror: str, scenario: str) -> str:
+    """Each mirror has topics of its own."""
+    return f"bench-{scenario}-{mirror}"

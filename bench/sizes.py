@@ -1,0 +1,41 @@
+"""What is measured and how much of it: the scenarios, and their sizes at a scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SCENARIOS = ("start-up", "burst", "lz4", "small", "latency", "idle", "once")
+MIRRORS = ("mm2", "mm2-tuned", "sparkmirror")
+PARTITIONS = 4
+RECORD_BYTES = 1000
+SMALL_RECORD_BYTES = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """Scale 1 is 1 GB of 1 KB records and 1,000,000 small ones. Waits get shorter at small scales, never longer."""
+
+    scale: float
+    burst_records: int
+    small_records: int
+    latency_records: int
+    idle_s: float
+    settle_s: float
+    deadline_s: float
+
+    @classmethod
+    def at(cls, scale: float) -> Sizes:
+        shorter = min(scale, 1.0)
+        return cls(
+            scale=scale,
+            burst_records=round(1_000_000 * scale),
+            small_records=round(1_000_000 * scale),
+            latency_records=max(20, round(200 * shorter)),
+            idle_s=max(5.0, 60 * shorter),
+            settle_s=max(2.0, 20 * shorter),
+            deadline_s=max(90.0, 180 * scale),
+        )
+
+    def warm_up_records(self, records: int) -> int:
+        """What a topic gets before its burst: enough for a JVM to have compiled its hot loops a first time."""
+        return max(200, records // 50)

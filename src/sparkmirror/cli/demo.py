@@ -1,0 +1,81 @@
+"""`sparkmirror demo`: two real clusters, load, the mirror between them, figures, and the proof at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from sparkmirror.errors import SetupError, SparkmirrorError
+
+if TYPE_CHECKING:  # heavy: the first line should be on the screen before they are imported
+    from sparkmirror.cli.demo_screen import Screen
+
+CANT_START, NOT_EQUAL = 3, 1
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSettings:
+    seconds: int = 30
+    keep: bool = False
+
+
+class Interrupted(KeyboardInterrupt):  # noqa: N818 - as its base is named
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.exit_code = 128 + number
+
+
+def demo(settings: DemoSettings) -> int:
+    from sparkmirror.cli.demo_screen import Screen  # noqa: PLC0415
+
+    screen = Screen()
+    with _one_interrupt():
+        try:
+            return _run(settings, screen)
+        except Interrupted as interrupt:
+            screen.line("Stopped, nothing is left behind.")
+            return interrupt.exit_code
+        except SetupError as error:
+            screen.line(str(error), "red")
+            return CANT_START
+        except SparkmirrorError as error:
+            screen.line(str(error), "red")
+            return NOT_EQUAL
+
+
+def _run(settings: DemoSettings, screen: Screen) -> int:
+    screen.line(f"sparkmirror demo: two Kafka clusters, three topics, {settings.seconds} s of load", "bold")
+    from sparkmirror.cli.demo_story import Story  # noqa: PLC0415
+
+    with contextlib.ExitStack() as stack:
+        story = Story(screen, stack)
+        story.set_up()
+        story.show_load(settings.seconds)
+        story.catch_up()
+        equal = story.compare()
+        if settings.keep:
+            story.keep()
+    return 0 if equal else NOT_EQUAL
+
+
+@contextlib.contextmanager
+def _one_interrupt() -> Iterator[None]:
+    """The first signal unwinds the demo; further ones do not disturb the tidying up, which has its deadlines."""
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        for each in SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise Interrupted(number)
+
+    before = {each: signal.signal(each, handle) for each in SIGNALS}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,75 @@
+"""What can't be copied exactly stops its own partition with a named error; the others go on."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from tests.conftest import Pair
+from tests.support.kafka_client import await_condition, create_topic, produce, read_all, topics, total
+from tests.support.mirror_process import MirrorProcess, properties
+
+
+@pytest.mark.timeout(240)
+def test_each_log_that_cannot_be_copied_yet_is_named_and_the_rest_is_copied(pair: Pair, topic: str) -> None:
+    good, transactional, trimmed, taken, stamped = (f"{topic}-{n}" for n in ("good", "txn", "trim", "taken", "stamp"))
+    for name in (good, transactional, trimmed, taken):
+        create_topic(pair.source, name, 1)
+    create_topic(pair.source, stamped, 1, config={"message.timestamp.type": "LogAppendTime"})
+    for name in (good, trimmed, taken, stamped):
+        produce(pair.source, name, ({"value": b"%d" % i} for i in range(50)))
+    _transaction(pair.source, transactional, commit=True)
+    admin = AdminClient({"bootstrap.servers": pair.source})
+    for future in admin.delete_records([TopicPartition(trimmed, 0, 20)]).values():
+        future.result(timeout=30)
+    create_topic(pair.target, f"A.{taken}", 1)
+    produce(pair.target, f"A.{taken}", [{"value": b"somebody else's"}])
+    with MirrorProcess(properties(pair.source, pair.target, f"{topic}-.*"), "--once") as mirror:
+        assert mirror.wait(120) == 1
+        log = mirror.log()
+    assert total(pair.target, f"A.{good}") == 50
+    # What stands before the marker is copied; the marker itself is the hole.
+    assert [r.value for r in read_all(pair.target, f"A.{transactional}")[0]] == [b"0", b"1", b"2"]
+    assert total(pair.target, f"A.{trimmed}") == 0
+    assert total(pair.target, f"A.{taken}") == 1
+    assert total(pair.target, f"A.{stamped}") == 0
+    for name, fact in (
+        (transactional, "hole"),
+        (trimmed, "log-start"),
+        (taken, "foreign-data"),
+        (stamped, "log-append-time"),
+    ):
+        assert f"{name}-0 is not copied" in log and f"{fact}: " in log, log
+    assert f"{good}-0 is not copied" not in log
+
+
+@pytest.mark.timeout(240)
+def test_a_foreign_writer_in_the_target_stops_its_partition_before_the_next_append(pair: Pair, topic: str) -> None:
+    create_topic(pair.source, topic, 2)
+    remote = f"A.{topic}"
+    with MirrorProcess(properties(pair.source, pair.target, topic)) as mirror:
+        produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(100)))
+        await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) == 100, "the copy")
+        produce(pair.target, remote, [{"value": b"foreign", "partition": 0}])
+        produce(pair.source, topic, ({"value": b"more", "partition": i % 2} for i in range(10)))
+        mirror.await_log(f"{topic}-0 stopped", 30)
+        await_condition(lambda: len(read_all(pair.target, remote)[1]) == 55, "the other partition")
+        produce(pair.source, topic, ({"value": b"again", "partition": i % 2} for i in range(10)))
+        await_condition(lambda: len(read_all(pair.target, remote)[1]) == 60, "the other partition again")
+        values = [r.value for r in read_all(pair.target, remote)[0]]
+        assert b"foreign" in values
+        assert values.count(b"again") == 0, "written after the partition was known to have diverged"
+
+
+def _transaction(servers: str, topic: str, *, commit: bool) -> None:
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": f"{topic}-id"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for i in range(3):
+        producer.produce(topic, b"%d" % i)
+    if commit:
+        producer.commit_transaction(30)
+    else:
+        producer.flush(30)
+        producer.abort_transaction(30)
+    produce(servers, topic, [{"value": b"after"}])

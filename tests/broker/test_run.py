@@ -1,0 +1,104 @@
+"""How `sparkmirror run` behaves: signals, brokers that are away, bad files, progress, the status file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import Pair
+from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
+from tests.support.mirror_process import MirrorProcess, properties
+
+from sparkmirror.embedded import KafkaCluster
+from sparkmirror.net.cluster import Cluster, ClusterAddress
+from sparkmirror.offsets.progress import ProgressTopic
+
+COMMAND = str(Path(sys.executable).with_name("sparkmirror"))
+
+
+@pytest.mark.timeout(180)
+def test_sigterm_finishes_what_is_in_flight_writes_progress_and_exits_0_within_5_s(pair: Pair, topic: str) -> None:
+    create_topic(pair.source, topic, 1)
+    produce(pair.source, topic, ({"value": b"%d" % i} for i in range(1000)))
+    with MirrorProcess(properties(pair.source, pair.target, topic)) as mirror:
+        await_condition(lambda: f"A.{topic}" in topics(pair.target) and total(pair.target, f"A.{topic}") == 1000, "it")
+        tree = mirror.tree()
+        code, seconds = mirror.terminate()
+        print(f"ended after {seconds:.1f} s")
+        assert code == 0
+        assert seconds < 5
+        await_condition(
+            lambda: not any(p.is_running() and p.status() != "zombie" for p in tree), "all processes to end"
+        )
+    with Cluster(ClusterAddress(alias="B", bootstrap=(pair.target,))) as cluster:
+        progress = ProgressTopic(cluster, "A", 1).read()
+    assert progress[topic, 0].next_offset == 1000
+
+
+@pytest.mark.timeout(240)
+def test_a_cluster_that_is_away_is_waited_for_and_said_once(topic: str, pair: Pair) -> None:
+    late = KafkaCluster(name="late")
+    with late:
+        servers = late.bootstrap_servers
+        late.brokers[0].kill()
+        create_topic(pair.source, topic, 1)
+        produce(pair.source, topic, ({"value": b"%d" % i} for i in range(10)))
+        with MirrorProcess(properties(pair.source, servers, topic)) as mirror:
+            mirror.await_log("trying again")
+            mirror.await_log("Spark 4")
+            late.brokers[0].start()
+            late.brokers[0].wait_ready()
+            await_condition(lambda: f"A.{topic}" in topics(servers) and total(servers, f"A.{topic}") == 10, "it", 60)
+            assert mirror.log().count("trying again") == 1
+            late.brokers[0].kill()
+            produce(pair.source, topic, ({"value": b"%d" % i} for i in range(10)))
+            late.brokers[0].start()
+            late.brokers[0].wait_ready()
+            await_condition(lambda: total(servers, f"A.{topic}") == 20, "the records after the restart", 60)
+        assert_same(read_all(pair.source, topic), read_all(servers, f"A.{topic}"))
+
+
+@pytest.mark.timeout(180)
+def test_the_status_file_says_where_each_partition_stands(pair: Pair, topic: str) -> None:
+    create_topic(pair.source, topic, 2)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(100)))
+    with MirrorProcess(properties(pair.source, pair.target, topic), "--log-format", "json") as mirror:
+
+        def caught_up() -> bool:
+            flows = mirror.status().get("flows", [])
+            return bool(flows and flows[0]["partitions"]) and all(p["target_end"] == 50 for p in flows[0]["partitions"])
+
+        await_condition(caught_up, "the status", 60)
+        flow = mirror.status()["flows"][0]
+        assert (flow["flow"], flow["state"], flow["lag"], flow["failed"]) == ("A->B", "leading", 0, 0)
+        assert {json.loads(line)["level"] for line in mirror.log().splitlines()} <= {"INFO", "WARNING"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("clusters = A, B\nA->C.enabled = true\n", ":2: "),
+        ("clusters = A\ntasks.max = many\n", ":2: "),
+        ("clusters = A, B\nA->B.enabled = true\nA->B.topics = (\n", ":3: "),
+        ("", "clusters"),
+    ],
+)
+def test_a_bad_file_exits_2_with_file_and_line(text: str, expected: str, tmp_path: Path) -> None:
+    file = tmp_path / "mm2.properties"
+    file.write_text(text)
+    done = subprocess.run([COMMAND, "run", str(file)], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert str(file) in done.stderr and expected in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.timeout(120)
+def test_a_spark_master_that_is_not_there_is_a_clear_error(pair: Pair, topic: str) -> None:
+    extra = {"spark.master": "spark://127.0.0.1:1"}
+    with MirrorProcess(properties(pair.source, pair.target, topic, extra)) as mirror:
+        assert mirror.wait(100) == 3
+        assert "spark://127.0.0.1:1" in mirror.log()
+        assert "Traceback" not in mirror.log()
