@@ -47,7 +47,7 @@ class RawProducer:
                 turn = number % len(rounds)
                 self._request(bodies[turn])
                 sent.update(_counts(rounds[turn]))
-                total += sum(batch.count for batch in rounds[turn])
+                total += sum(batch.records for batch in rounds[turn])
                 number += 1
             self._take_answers(deadline)
         return sent
@@ -75,10 +75,8 @@ class RawProducer:
 
 
 def _counts(batches: Sequence[Batch]) -> dict[int, int]:
-    return {partition: batch.count for partition, batch in enumerate(batches)}
+    return {partition: batch.records for partition, batch in enumerate(batches)}
 
 
 def _pick_version(channel: Channel) -> int:
     return produce.BY_ID if channel.supports(produce.API_KEY, produce.BY_ID) else produce.BY_NAME
-
-

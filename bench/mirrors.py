@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -101,6 +102,7 @@ class RunningMirror:
     """A mirror and the meter on its tree, whose root is the guardian: it inherits the CPU time of what ends."""
 
     def __init__(self, process: MirrorProcess) -> None:
+        self.began = time.perf_counter()
         self.process = process
         try:
             self._guardian = psutil.Process(process.pid).ppid()

@@ -31,7 +31,7 @@ ValueMaker = Callable[[random.Random], bytes]
 
 
 class Batch(NamedTuple):
-    count: int
+    records: int
     data: bytes
 
 

@@ -75,12 +75,14 @@ class TreeMeter:
         self.interval_s = interval_s
         self._members: dict[Identity, psutil.Process] = {}
         self._sample: Sample = {}
-        self._unaccounted_s = 0.0
         self._peak_rss = 0
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="tree-meter", daemon=True)
         process = psutil.Process(root)
+        # What the root had used by now is not what it is watched for.
+        before = _look_at(process)
+        self._unaccounted_s = -before.total_s if before else 0.0
         self._members[Identity(root, process.create_time())] = process
 
     def __enter__(self) -> Self:
@@ -95,7 +97,7 @@ class TreeMeter:
         self._thread.join()
 
     def cpu_s(self) -> float:
-        """All CPU time of the tree up to now."""
+        """CPU time of the tree up to now, without what the root had used before it was watched."""
         with self._lock:
             self._take_sample()
             return self._unaccounted_s + sum(use.total_s for use in self._sample.values())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,12 +15,14 @@ from bench.load import RawProducer
 from bench.measurement import Measurement, percentile, surplus_of
 from bench.mirrors import RunningMirror
 from bench.payload import Round, burst_rounds, lz4_rounds, small_rounds
+from bench.process_tree import TreeMeter
 from bench.progress import Progress
 from bench.setups import Setup, topic_name
 from bench.sizes import Sizes
 
 START_DEADLINE_S = 120.0
-SLOW_INTERVAL_S = 1.0  # the meter's own work must not show in latencies or on an idle machine
+SLOW_INTERVAL_S = 1.0
+LATENCY_WARM_UP = 200
 LATE_S = 1.0  # how long to look out for records that come twice
 
 
@@ -86,13 +89,23 @@ class Subject:
         return surplus_of(self.bench.pair.source.ends(topic), self.bench.pair.target.ends(remote))
 
 
-def measure_start_up(subject: Subject, began: float) -> Measurement:
+@contextmanager
+def looking_seldom(meter: TreeMeter) -> Iterator[None]:
+    """The meter's own work must not show in latencies or on an idle machine."""
+    meter.interval_s, usual = SLOW_INTERVAL_S, meter.interval_s
+    try:
+        yield
+    finally:
+        meter.interval_s = usual
+
+
+def measure_start_up(subject: Subject) -> Measurement:
     """From the start of the process until the record that was there before is on the target."""
     subject.wait_mirrored("start-up", START_DEADLINE_S)
     return Measurement(
         mirror=subject.setup.name,
         scenario="start-up",
-        wall_s=time.perf_counter() - began,
+        wall_s=time.perf_counter() - subject.mirror.began,
         cpu_s=subject.mirror.meter.cpu_s(),
         peak_rss_bytes=subject.mirror.meter.peak_rss_bytes,
         records=1,
@@ -131,13 +144,13 @@ def measure_burst(subject: Subject, scenario: str) -> Measurement:
 def measure_single_records(subject: Subject) -> Measurement:
     bench, meter = subject.bench, subject.mirror.meter
     topic, remote = subject.topics("latency")
+    bench.send(topic, "small", LATENCY_WARM_UP)
     subject.wait_mirrored("latency", START_DEADLINE_S)
     subject.say(f"latency: {bench.sizes.latency_records} single records")
     meter.reset_peak()
     cpu_before, began = meter.cpu_s(), time.perf_counter()
-    meter.interval_s, usual = SLOW_INTERVAL_S, meter.interval_s
-    values = measure_latency(bench.pair, topic, remote, bench.sizes.latency_records)
-    meter.interval_s = usual
+    with looking_seldom(meter):
+        values = measure_latency(bench.pair, topic, remote, bench.sizes.latency_records)
     cpu_s, seconds = meter.cpu_s() - cpu_before, time.perf_counter() - began
     return Measurement(
         mirror=subject.setup.name,
@@ -159,11 +172,10 @@ def measure_idle(subject: Subject) -> Measurement:
     time.sleep(min(5.0, subject.bench.sizes.settle_s))
     subject.say(f"idle: {seconds:.0f} s")
     meter.reset_peak()
-    meter.interval_s, usual = SLOW_INTERVAL_S, meter.interval_s
     cpu_before, began = meter.cpu_s(), time.perf_counter()
-    time.sleep(seconds)
+    with looking_seldom(meter):
+        time.sleep(seconds)
     cpu_s, seconds = meter.cpu_s() - cpu_before, time.perf_counter() - began
-    meter.interval_s = usual
     return Measurement(
         mirror=subject.setup.name,
         scenario="idle",
@@ -175,6 +187,7 @@ def measure_idle(subject: Subject) -> Measurement:
 
 # In the order in which a session goes through them.
 WHILE_RUNNING: Mapping[str, Callable[[Subject], Measurement]] = {
+    "start-up": measure_start_up,
     "burst": lambda subject: measure_burst(subject, "burst"),
     "lz4": lambda subject: measure_burst(subject, "lz4"),
     "small": lambda subject: measure_burst(subject, "small"),

@@ -83,7 +83,7 @@ def example_properties(name: str, scenarios: Sequence[str]) -> str:
     """As a report shows them: addresses that do not change from run to run."""
     topics = tuple(topic_name(name, scenario) for scenario in scenarios)
     return Setup(
-        name=name, run="main", topics=topics, source_bootstrap="SOURCE", target_bootstrap="TARGET"
+        name=name, run="main", topics=topics, source_bootstrap="source:9092", target_bootstrap="target:9092"
     ).properties
 
 

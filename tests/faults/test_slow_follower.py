@@ -50,7 +50,7 @@ def test_killed_while_the_follower_stands_still(topic: str) -> None:
                 print(f"killed with the leader's log end at {log_end} and the high watermark at {watermark}")
                 assert watermark < log_end
                 mirror.start()
-                mirror.await_log("leads with")
+                await_condition(lambda: mirror.log().count("leads, with") == 2, "the second start")
                 threading.Event().wait(12)  # let it try to find its position while the follower stands still
             finally:
                 broker.resume()

@@ -40,13 +40,13 @@ def test_the_one_that_stands_by_takes_over_when_the_leader_is_killed(pair: Pair,
     create_topic(pair.source, topic, 2)
     remote, text = f"A.{topic}", properties(pair.source, pair.target, topic, {"lease.seconds": "2"})
     with MirrorProcess(text) as one:
-        one.await_log("leads with")
+        one.await_log("leads, with")
         with MirrorProcess(text) as two:
             one.await_log("standing by")
             produce(pair.source, topic, ({"value": b"%d" % i} for i in range(100)))
             await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) == 100, "records")
             two.kill()
-        one.await_log("takes the lead", 30)
+        await_condition(lambda: one.log().count("leads, with") == 2, "the take-over", 30)
         produce(pair.source, topic, ({"value": b"%d" % i} for i in range(100)))
         await_condition(lambda: total(pair.target, remote) == 200, "records after the take-over")
     assert_same(read_all(pair.source, topic), read_all(pair.target, remote))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
@@ -25,7 +24,7 @@ class DemoSettings:
     keep: bool = False
 
 
-class Interrupted(KeyboardInterrupt):  # noqa: N818 - as its base is named
+class Interrupted(KeyboardInterrupt):
     def __init__(self, number: int) -> None:
         super().__init__()
         self.exit_code = 128 + number
@@ -51,16 +50,16 @@ def demo(settings: DemoSettings) -> int:
 
 def _run(settings: DemoSettings, screen: Screen) -> int:
     screen.line(f"sparkmirror demo: two Kafka clusters, three topics, {settings.seconds} s of load", "bold")
-    from sparkmirror.cli.demo_story import Story  # noqa: PLC0415
+    from sparkmirror.cli.demo_stage import set_stage  # noqa: PLC0415
+    from sparkmirror.cli.demo_story import catch_up, compare_sides, keep, show_load  # noqa: PLC0415
 
     with contextlib.ExitStack() as stack:
-        story = Story(screen, stack)
-        story.set_up()
-        story.show_load(settings.seconds)
-        story.catch_up()
-        equal = story.compare()
+        stage = set_stage(screen, stack)
+        show_load(stage, screen, settings.seconds)
+        catch_up(stage, screen)
+        equal = compare_sides(stage, screen)
         if settings.keep:
-            story.keep()
+            keep(stage, screen)
     return 0 if equal else NOT_EQUAL
 
 

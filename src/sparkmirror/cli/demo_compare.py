@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from sparkmirror.cli.demo_load import QUIET
 from sparkmirror.cli.demo_topics import DemoTopic
@@ -100,6 +100,7 @@ class _Reader:
                 "group.id": "sparkmirror-demo-compare",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
+                "fetch.wait.max.ms": 10,  # at a partition's end a longer poll would hold up the next partition
                 "isolation.level": "read_committed",
                 **QUIET,
             }
@@ -107,10 +108,9 @@ class _Reader:
 
     def read(self, topic: str, partition: int) -> Iterator[Record]:
         """All records until the partition's end, or until nothing has come for a long time."""
-        place = TopicPartition(topic, partition, OFFSET_BEGINNING)
-        _, end = self._consumer.get_watermark_offsets(place, timeout=SILENCE_S)
-        self._consumer.assign([place])
-        next_offset = 0
+        first, end = self._consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=SILENCE_S)
+        self._consumer.assign([TopicPartition(topic, partition, first)])
+        next_offset = first
         heard = time.monotonic()
         while next_offset < end and time.monotonic() - heard < SILENCE_S:
             for message in self._consumer.consume(min(READ_AT_ONCE, end - next_offset), 0.5):

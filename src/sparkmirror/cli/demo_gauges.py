@@ -106,7 +106,9 @@ def make_row(topic: str, codec: str, ends: Ends, seconds: float, arrivals: Arriv
     )
 
 
-def make_rows(codecs: Mapping[str, str], ends: Mapping[str, Ends], seen: Mapping[str, tuple[float, Arrivals]]) -> list[Row]:
+def make_rows(
+    codecs: Mapping[str, str], ends: Mapping[str, Ends], seen: Mapping[str, tuple[float, Arrivals]]
+) -> list[Row]:
     """A row for each topic, and one for all of them."""
     rows = [make_row(topic, codec, ends.get(topic, Ends()), *seen[topic]) for topic, codec in codecs.items()]
     source, target = sum(row.ends.source for row in rows), sum(row.ends.target for row in rows)

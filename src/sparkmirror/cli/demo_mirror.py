@@ -1,8 +1,8 @@
 """The mirror that the demo runs: `sparkmirror run FILE`, as a process of its own.
 
 A process and not a thread: it is what a user will run, its Python does not share a lock with the demo's load and
-measurements, it can be ended for certain, and its folder for temporary files can be told to it. All that it leaves
-(Spark's files too) lies in the demo's folder. A guardian owns both, so that neither outlives the demo, even a killed one.
+measurements, it can be ended for certain, and it can be told where its temporary files go. All that it leaves, Spark's
+files too, lies in the demo's folder. A guardian owns both, so that neither outlives the demo, not even a killed one.
 """
 
 from __future__ import annotations
@@ -79,22 +79,33 @@ class MirrorProcess:
             if found := TROUBLE.match(line):
                 self.trouble = found.group(1)
         if self._child is not None and not self._child.running:
-            raise MirrorEndedError(f"The mirror ended with status {self._child.status}. {read_tail(self.log)}")
+            raise MirrorEndedError(f"The mirror ended with status {self._child.status}. {self.tail()}")
 
-    def partition_errors(self) -> list[str]:
-        """What its status file says about partitions that stand still."""
+    def stopped_partitions(self) -> list[str]:
+        """Those of its status file that do not go on by themselves, and why."""
         try:
             flows = json.loads(self.status_file.read_text())["flows"]
         except (OSError, ValueError, KeyError):
             return []
-        return [f"{p['topic']}-{p['partition']}: {p['error']}" for f in flows for p in f["partitions"] if p["error"]]
+        stopped = [p for flow in flows for p in flow["partitions"] if p["state"] == "stopped"]
+        return [f"{p['topic']}-{p['partition']}: {p['error']}" for p in stopped]
+
+    def tail(self) -> str:
+        return read_tail(self.log)
+
+    @property
+    def java_flags(self) -> tuple[str, ...]:
+        """For any JVM of the demo: no file of it outside of the demo's folder, not even of a killed one."""
+        return (f"-Djava.io.tmpdir={self.scratch}", "-XX:-UsePerfData")
+
+    def stop(self) -> None:
+        """Ends the mirror in order and waits for Spark's processes to go; its brokers should still be there."""
+        if self._child is not None:
+            self._child.end(STOP_S)
+        end_marked(f"TMPDIR={self.scratch}", GONE_S)
 
     def close(self) -> None:
-        """Ends the mirror in order, waits for Spark's processes to go, and removes the folder."""
-        with contextlib.suppress(SetupError):
-            if self._child is not None:
-                self._child.end(STOP_S)
-        end_marked(f"TMPDIR={self.scratch}", GONE_S)
+        """Removes the folder."""
         self._guard.close()
 
     def _command(self) -> list[str]:
@@ -102,7 +113,7 @@ class MirrorProcess:
         env = shutil.which("env")
         if env is None:
             raise SetupError("The demo needs the program env and there is none on the PATH.")
-        java = f'{os.environ.get("JDK_JAVA_OPTIONS", "")} "-Djava.io.tmpdir={self.scratch}"'.strip()
+        java = " ".join([os.environ.get("JDK_JAVA_OPTIONS", ""), *(f'"{flag}"' for flag in self.java_flags)])
         places = [f"TMPDIR={self.scratch}", f"SPARK_LOCAL_DIRS={self.scratch}", f"JDK_JAVA_OPTIONS={java}"]
         run = [sys.executable, "-m", "sparkmirror.cli.main", "run", str(self.properties)]
         return [env, *places, *run, "--status-file", str(self.status_file)]

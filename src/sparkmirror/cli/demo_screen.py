@@ -17,6 +17,7 @@ from rich.text import Text
 
 FRAMES = "|/-\\"
 FRAMES_PER_SECOND = 8
+PLAIN_NOTE_EVERY_S = 3.0
 
 Note = Callable[[str], None]
 
@@ -63,9 +64,17 @@ class Screen:
 
     @contextlib.contextmanager
     def _plain_step(self, title: str) -> Iterator[Note]:
-        """Notes come below the title, and the duration then below them."""
+        """Notes come below the title, not too often, and the duration then below them."""
         print(f"{title} ...", end="", flush=True)
-        yield lambda text: print(f"\n  {text} ...", end="", flush=True)
+        spoke = time.monotonic()
+
+        def note(text: str) -> None:
+            nonlocal spoke
+            if time.monotonic() - spoke >= PLAIN_NOTE_EVERY_S:
+                spoke = time.monotonic()
+                print(f"\n  {text} ...", end="", flush=True)
+
+        yield note
 
 
 class _MovingLine:

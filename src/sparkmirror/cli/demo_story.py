@@ -1,72 +1,151 @@
-"""The demo's steps, one after the other. What each of them opens, the stack closes."""
+"""What happens on the demo's stage: load with figures, the end of the load, the proof, and a stay for --keep."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 
-from sparkmirror.cli.demo_compare import compare
-from sparkmirror.cli.demo_gauges import Ends, Gauge, Row, make_rows
-from sparkmirror.cli.demo_load import Load, create_topics
-from sparkmirror.cli.demo_mirror import MirrorProcess
+from confluent_kafka import KafkaException
+
+from sparkmirror.cli.demo_compare import Comparison, compare
+from sparkmirror.cli.demo_figures import Figures
+from sparkmirror.cli.demo_load import LoadError
 from sparkmirror.cli.demo_screen import Note, Screen
+from sparkmirror.cli.demo_stage import Stage
 from sparkmirror.cli.demo_table import draw_table, plain_line, plain_table
 from sparkmirror.cli.demo_topics import SOURCE, TARGET, TOPICS
-from sparkmirror.cli.demo_watch import EndsProbe, LatencyWatch
-from sparkmirror.embedded.cluster import KafkaCluster, start_clusters
-from sparkmirror.embedded.java import STOCK_JVM_FLAGS
-from sparkmirror.embedded.ports import is_free
-from sparkmirror.errors import MirrorError, SetupError
 
-# config/connect-mirror-maker.properties names them too.
-PORTS = {SOURCE: 19092, TARGET: 29092}
-
-HISTORY_S = 1.0  # so much load is there before the mirror starts
 TICK_S = 0.5
 LINE_EVERY_S = 5.0
-START_S = 90.0
-STANDSTILL_S = 30.0
+CATCH_UP_POLL_S = 0.05
+STANDSTILL_S = 20.0
 TRICKLE = 0.01  # of the load, with --keep: something to see that fills no disk
 
 
-class Story:
-    def __init__(self, screen: Screen, stack: ExitStack) -> None:
-        self._screen = screen
-        self._stack = stack
-        self._gauges = {topic.name: Gauge() for topic in TOPICS}
-        self._ends: dict[str, Ends] = {}
+def show_load(stage: Stage, screen: Screen, seconds: float) -> None:
+    """The load runs for so long, and its figures are shown meanwhile and once at the end."""
+    figures = Figures(stage)
+    try:
+        stage.load.start()
+        if screen.lively:
+            _draw(stage, figures, screen, seconds)
+        else:
+            _print_lines(stage, figures, screen, seconds)
+        stage.load.stop()
+    finally:
+        figures.close()
 
-    def set_up(self) -> None:
-        with self._screen.step("Starting two Kafka clusters") as note:
-            self._mirror = MirrorProcess()
-            self._stack.callback(self._close_mirror)
-            self._source, self._target = self._start_clusters(note)
-        self._screen.line(f"  {SOURCE} is at {self._source}, {TARGET} at {self._target}")
-        with self._screen.step(f"Writing the first records to {SOURCE}"):
-            create_topics(self._source, TOPICS)
-            self._load = Load(self._source, TOPICS)
-            self._stack.callback(self._load.close)
-            self._load.write(HISTORY_S)
-        self._probe = EndsProbe(self._source, self._target, TOPICS)
-        with self._screen.step(f"Starting Spark and the mirror {SOURCE}->{TARGET}") as note:
-            self._start_mirror(note)
 
-    def _start_clusters(self, note: Note) -> tuple[str, str]:
-        """On the ports that the sample file names, unless somebody has them."""
-        flags = (*STOCK_JVM_FLAGS, f"-Djava.io.tmpdir={self._mirror.scratch}")
-        clusters = [
-            KafkaCluster(name=name, ports=[port] if is_free(port) else None, jvm_flags=flags, progress=note)
-            for name, port in PORTS.items()
-        ]
-        start_clusters(*clusters)
-        for cluster in clusters:
-            self._stack.callback(cluster.stop)
-        # Before the clusters: a mirror whose brokers are gone would wait for them.
-        self._stack.callback(self._close_mirror)
-        return clusters[0].bootstrap_servers, clusters[1].bootstrap_servers
+def _draw(stage: Stage, figures: Figures, screen: Screen, seconds: float) -> None:
+    where = f"{SOURCE} {stage.source} -> {TARGET} {stage.target}"
+    with screen.live() as live:
 
-    def _close_mirror(self) -> None:
-        if self._mirror is not None:
-            self._mirror.close()
+        def tick(elapsed_s: float) -> None:
+            title = f"{where}   {elapsed_s:.0f} s, {seconds - elapsed_s:.0f} s left"
+            live.update(draw_table(figures.recent(), title, stage.mirror.trouble), refresh=True)
+
+        _run_for(stage, figures, seconds, tick)
+        live.update(draw_table(figures.whole(), f"{where}   all {seconds:.0f} s", stage.mirror.trouble), refresh=True)
+
+
+def _print_lines(stage: Stage, figures: Figures, screen: Screen, seconds: float) -> None:
+    next_line_s = LINE_EVERY_S
+    trouble = ""
+
+    def tick(elapsed_s: float) -> None:
+        nonlocal next_line_s, trouble
+        if elapsed_s >= next_line_s:
+            next_line_s += LINE_EVERY_S
+            screen.line(plain_line(figures.recent(), elapsed_s, seconds - elapsed_s))
+        if stage.mirror.trouble != trouble:
+            trouble = stage.mirror.trouble
+            screen.line(f"  the mirror says: {trouble}")
+
+    _run_for(stage, figures, seconds, tick)
+    for line in plain_table(figures.whole()):
+        screen.line(line)
+
+
+def _run_for(stage: Stage, figures: Figures, seconds: float, tick: Callable[[float], None]) -> None:
+    began = time.monotonic()
+    elapsed_s = 0.0
+    while elapsed_s < seconds:
+        time.sleep(min(TICK_S, seconds - elapsed_s))
+        elapsed_s = min(seconds, time.monotonic() - began)
+        stage.mirror.look()
+        stage.load.check()
+        figures.update()
+        tick(elapsed_s)
+
+
+def catch_up(stage: Stage, screen: Screen) -> None:
+    """A mirror that stands still is no reason to wait for ever: the comparison will say what is missing."""
+    with screen.step("Load stopped, waiting until the mirror has caught up") as note:
+        stage.load.flush()
+        best, moved = _lag(stage), time.monotonic()
+        while (lag := _lag(stage)) and time.monotonic() - moved < STANDSTILL_S:
+            if lag < best:
+                best, moved = lag, time.monotonic()
+            stage.mirror.look()
+            time.sleep(CATCH_UP_POLL_S)
+        if lag:
+            note(f"it stands still, {lag:,} records behind")
+    for line in stage.mirror.stopped_partitions():
+        screen.line(f"  {line}", "red")
+
+
+def _lag(stage: Stage) -> int:
+    return sum(ends.lag for ends in stage.probe.fetch().values())
+
+
+def compare_sides(stage: Stage, screen: Screen) -> bool:
+    with screen.step("Comparing both sides record by record") as note:
+        comparison = _compare(stage, note)
+    for line in comparison.lines():
+        screen.line(line, "bold green" if comparison.equal else "red")
+    return comparison.equal
+
+
+def _compare(stage: Stage, note: Note) -> Comparison:
+    try:
+        return compare(stage.source, stage.target, TOPICS, note)
+    except KafkaException as error:
+        raise LoadError(f"the sides can't be compared: {error}") from error
+
+
+def keep(stage: Stage, screen: Screen) -> None:
+    """Until a signal comes. The mirror's troubles are still shown."""
+    stage.load.start(TRICKLE)
+    for line in keep_text(stage):
+        screen.line(line)
+    shown = stage.mirror.trouble
+    pause = threading.Event()
+    while not pause.wait(TICK_S):
+        stage.mirror.look()
+        stage.load.check()
+        if stage.mirror.trouble != shown:
+            shown = stage.mirror.trouble
+            screen.line(f"the mirror says: {shown}")
+
+
+def keep_text(stage: Stage) -> list[str]:
+    console = "kafka-console-consumer.sh --bootstrap-server"
+    return [
+        "",
+        "Everything keeps running, with a trickle of load, until Ctrl-C:",
+        f"  cluster {SOURCE}   {stage.source}   topics {', '.join(t.name for t in TOPICS)}",
+        f"  cluster {TARGET}   {stage.target}   topics {', '.join(t.remote for t in TOPICS)}",
+        f"  Spark's UI  {stage.mirror.spark_ui}",
+        f"  properties  {stage.mirror.properties}",
+        f"  status      {stage.mirror.status_file}",
+        f"  log         {stage.mirror.log}",
+        "",
+        "Look at a record with its offset on both sides, with Kafka's own scripts:",
+        *(
+            f"  {console} {at} --topic {topic} --partition 0 --offset 42 --max-messages 1"
+            for at, topic in ((stage.source, TOPICS[0].name), (stage.target, TOPICS[0].remote))
+        ),
+        "Take the mirroring over with a second process (this one then stands by):",
+        f"  sparkmirror run {stage.mirror.properties}",
+    ]

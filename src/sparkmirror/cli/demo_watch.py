@@ -15,11 +15,17 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from sparkmirror.cli.demo_gauges import Arrivals, Ends
 from sparkmirror.cli.demo_load import QUIET
 from sparkmirror.cli.demo_topics import DemoTopic
+from sparkmirror.errors import SparkmirrorError
 
 ASK_S = 5.0
+ATTEMPTS = 3
 POLL_S = 0.1
 
 Place = tuple[str, int]
+
+
+class WatchError(SparkmirrorError):
+    """A cluster of the demo does not answer."""
 
 
 class EndsProbe:
@@ -29,6 +35,7 @@ class EndsProbe:
         self._source = AdminClient({"bootstrap.servers": source, **QUIET})
         self._target = AdminClient({"bootstrap.servers": target, **QUIET})
         self._topics = topics
+        self._complete = False
 
     def fetch(self) -> dict[str, Ends]:
         """By topic. The target is asked first, so that lag may come out too large but never too small."""
@@ -43,18 +50,30 @@ class EndsProbe:
         }
 
     def fetch_target(self) -> dict[Place, int]:
-        return _fetch_ends(self._target, [(t.remote, p) for t in self._topics for p in range(t.partitions)])
+        places = [(t.remote, p) for t in self._topics for p in range(t.partitions)]
+        self._complete = self._complete or self._target_is_complete()
+        return _fetch_ends(self._target, places) if self._complete else dict.fromkeys(places, 0)
+
+    def _target_is_complete(self) -> bool:
+        """librdkafka does not soon forget that a topic was not there, so offsets are asked for only when all are."""
+        try:
+            found = self._target.list_topics(timeout=ASK_S).topics
+        except KafkaException:
+            return False
+        return all(t.remote in found and len(found[t.remote].partitions) >= t.partitions for t in self._topics)
 
 
 def _fetch_ends(admin: AdminClient, places: Sequence[Place]) -> dict[Place, int]:
+    """All of them or an error: an end that is only guessed could pass for a mirror that has caught up."""
     wanted = {TopicPartition(*place): OffsetSpec.latest() for place in places}
-    ends = dict.fromkeys(places, 0)
-    for place, answer in admin.list_offsets(wanted, request_timeout=ASK_S).items():
+    for attempt in range(1, ATTEMPTS + 1):
+        answers = admin.list_offsets(wanted, request_timeout=ASK_S)
         try:
-            ends[place.topic, place.partition] = answer.result(ASK_S).offset
-        except (KafkaException, TimeoutError):
-            continue  # the mirror has not made it yet, or the broker is busy: the next look will tell
-    return ends
+            return {(place.topic, place.partition): answer.result(ASK_S).offset for place, answer in answers.items()}
+        except (KafkaException, TimeoutError) as error:
+            if attempt == ATTEMPTS:
+                raise WatchError(f"a cluster does not say where its topics end: {error}") from error
+    raise AssertionError("not reached")
 
 
 class LatencyWatch:

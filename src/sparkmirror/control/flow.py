@@ -58,6 +58,7 @@ class FlowKeeper:
         self._unguarded_until = 0.0
         self._last_change = time.monotonic()
         self._last_generation = -1
+        self._said_leads: bool | None = None
         self._stop = threading.Event()
         self._complained_at = -COMPLAIN_EVERY_S
         self._thread = threading.Thread(target=self._run, name=f"flow {flow.name}", daemon=True)
@@ -149,9 +150,8 @@ class FlowKeeper:
         producer_id = self._claims.claim_producer_id()
         self._progress.ensure()
         self._written = self._progress.read()
-        self._take_lead()
         self._producer_id = producer_id
-        log.info("flow %s: leads with producer id %d", self.flow.name, producer_id)
+        self._take_lead()
 
     def _take_lead(self) -> None:
         """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
@@ -179,15 +179,14 @@ class FlowKeeper:
         if generation != self._last_generation:
             self._last_generation, self._last_change = generation, time.monotonic()
         leads = self._claims.leads()
-        if leads != self.view.leads:
-            self.view.leads = leads
-            if self._producer_id is not None:
-                log.warning(
-                    "flow %s: %s",
-                    self.flow.name,
-                    "takes the lead" if leads else "another driver leads, standing by",
-                )
-            self._changed()
+        if leads == self._said_leads or self._producer_id is None:
+            return
+        self.view.leads = self._said_leads = leads
+        if leads:
+            log.info("flow %s: leads, with producer id %d", self.flow.name, self._producer_id)
+        else:
+            log.warning("flow %s: another driver leads, standing by", self.flow.name)
+        self._changed()
 
     def _look(self) -> None:
         landscape = self._discovery.look()

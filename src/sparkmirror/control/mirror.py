@@ -32,6 +32,7 @@ from sparkmirror.copy.lease import Hint, Lease
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.offsets.progress import Progress
 from sparkmirror.pipeline.desk import Desk, Round
+from sparkmirror.pipeline.figures import Figures
 from sparkmirror.pipeline.query import start_query
 from sparkmirror.pipeline.session import DEFAULT_MASTER, count_slots, desk_host, is_local, plan_master, start_spark
 
@@ -60,6 +61,7 @@ class Mirror:
         self.config = config
         self.options = options or RunOptions()
         self.ledger = Ledger()
+        self.figures = Figures()
         self.keepers = [FlowKeeper(flow, self._note_change) for flow in config.flows]
         self._goal = OnceGoal(self.keepers, self.ledger) if self.options.once else None
         self.spark: SparkSession | None = None
@@ -160,6 +162,7 @@ class Mirror:
         log.info("starting Spark (%s)", plan_master(self.config.spark.get("spark.master", DEFAULT_MASTER), wanted))
         self.spark = start_spark(self.config.spark, wanted)
         self._slots = wanted if is_local(self.config.spark) else count_slots(self.spark)
+        self.spark.streams.addListener(self.figures)
         self._desk = Desk(desk_host(self.spark))
         self.queries = [self._start_query(turn) for turn in (0, 1)]
         log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")
@@ -199,7 +202,13 @@ class Mirror:
 
     def status(self) -> dict[str, Any]:
         context = self.spark.sparkContext if self.spark else None
-        spark = {"master": context.master, "application": context.applicationId} if context else {}
+        spark: dict[str, Any] = {}
+        if context:
+            spark = {
+                "master": context.master,
+                "application": context.applicationId,
+                "observed": self.figures.sums(),
+            }
         return mirror_status(self.keepers, self.ledger, spark)
 
     def _write_status(self) -> None:

@@ -14,7 +14,7 @@ from sparkmirror.embedded.distribution import KAFKA_VERSION, Distribution, prepa
 from sparkmirror.embedded.guard import Guard, temporary_directory
 from sparkmirror.embedded.java import STOCK_JVM_FLAGS, java_command
 from sparkmirror.embedded.maven import Progress
-from sparkmirror.embedded.ports import HOST, ReservedPort, reserve_port
+from sparkmirror.embedded.ports import HOST, ReservedPort, reserve_chosen_port, reserve_port
 from sparkmirror.embedded.settings import (
     Node,
     format_storage,
@@ -33,7 +33,8 @@ class KafkaCluster:
     """Real brokers on loopback ports, with their data in `directory` or in a temporary folder.
 
     Brokers and their addresses exist from `start` on and keep their ports through any restart. A cluster is
-    started once: for another run on the same data make another one with the same `directory`.
+    started once: for another run on the same data make another one with the same `directory`. Clients find the
+    brokers on `ports`, one each, or on any free ones.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class KafkaCluster:
         *,
         directory: Path | None = None,
         overrides: Mapping[str, str] | None = None,
+        ports: Sequence[int] | None = None,
         name: str = "kafka",
         heap_mb: int = 512,
         jvm_flags: Sequence[str] = STOCK_JVM_FLAGS,
@@ -52,6 +54,7 @@ class KafkaCluster:
         self.directory = directory.absolute() if directory else temporary_directory(name)
         self._temporary = directory is None
         self._size = brokers
+        self._chosen_ports = dict(enumerate(ports or (), start=1))
         self._overrides = dict(overrides or {})
         self._jvm_flags = [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *jvm_flags]
         self._version = version
@@ -134,15 +137,15 @@ class KafkaCluster:
             Node(
                 id=number,
                 host=HOST,
-                port=self._reserve(),
+                port=self._reserve(self._chosen_ports.get(number)),
                 controller_port=self._reserve() if number <= voters else None,
                 data=self.directory / f"broker-{number}" / "data",
             )
             for number in range(1, self._size + 1)
         ]
 
-    def _reserve(self) -> int:
-        self._ports.append(reserve_port())
+    def _reserve(self, chosen: int | None = None) -> int:
+        self._ports.append(reserve_port() if chosen is None else reserve_chosen_port(chosen))
         return self._ports[-1].number
 
     def _make_broker(self, node: Node, nodes: Sequence[Node], distribution: Distribution, guard: Guard) -> Broker:

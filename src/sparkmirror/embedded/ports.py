@@ -22,10 +22,17 @@ ATTEMPTS = 200
 
 
 class ReservedPort:
-    def __init__(self, number: int) -> None:
+    """A `chosen` port may still have connections of an earlier broker in TIME_WAIT, which only the option gets past.
+
+    It fails then if anybody listens, but not if another process holds the port and does not listen yet.
+    """
+
+    def __init__(self, number: int, *, chosen: bool = False) -> None:
         self.number = number
         self._socket = socket.socket()
         try:
+            if chosen:
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             self._socket.bind((HOST, number))
         except OSError:
             self._socket.close()
@@ -43,3 +50,19 @@ def reserve_port() -> ReservedPort:
         with contextlib.suppress(OSError):
             return ReservedPort(random.randrange(FIRST_PORT, END_PORT))
     raise SetupError(f"No free port between {FIRST_PORT} and {END_PORT} on {HOST}: end what listens there.")
+
+
+def reserve_chosen_port(number: int) -> ReservedPort:
+    try:
+        return ReservedPort(number, chosen=True)
+    except OSError as error:
+        raise SetupError(f"Port {number} on {HOST} is taken: choose another one, or end what listens there.") from error
+
+
+def is_free(number: int) -> bool:
+    """Whether a cluster could have this port now."""
+    try:
+        ReservedPort(number, chosen=True).release()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""The file that keeps a run: figures, ratios, and all one needs to judge or repeat them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from bench.measurement import Measurement
+from bench.report import COLUMNS, RATIO_COLUMNS, markdown_table, ratio_rows, result_rows
+from bench.setups import TASKS_MAX, example_properties
+from bench.sizes import PARTITIONS, Sizes
+
+METHOD = f"""\
+All mirrors ran one after the other between the same two brokers (one node a cluster, Kafka's own heap and JVM
+flags), on the machine that the brokers and the producer share. Topics of {PARTITIONS} partitions,
+`tasks.max={TASKS_MAX}`, the producer with `acks=all`.
+
+- **start-up**: from the start of the process until a record that was there before is readable on the target.
+- **burst**: 1 KB records with nothing to compress, in batches of 64 records (64.6 KB), uncompressed.
+  **lz4**: 1 KB records of text, 64 in an lz4 batch. **small**: 100 byte records in batches of 1 to 10.
+  Before each the mirror had copied some of the same and was then left idle. Wall and CPU: from the first record
+  produced to the last one readable on the target.
+- **latency**: single records, 50-70 ms apart, from the produce call until a consumer of the target has it.
+- **idle**: CPU of a minute in which nothing is produced.
+- **once**: a cold start on a topic of the size of the burst, until the process has ended
+  (MirrorMaker 2, which does not end: until the last record is readable).
+
+CPU is that of the whole process tree, ended members included. Peak RSS is the largest sum over the tree, sampled.
+`check` compares the end offsets of source and target. A ratio of `1/8.3` means that sparkmirror needs that part of
+what the other needs. MirrorMaker 2 emits heartbeats, checkpoints and offset syncs meanwhile, as it does by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One whole run of the benchmark."""
+
+    day: date
+    label: str
+    sizes: Sizes
+    machine: Sequence[tuple[str, str]]
+    versions: Sequence[tuple[str, str]]
+    alone_s: Mapping[str, float]
+    scenarios: Sequence[str]
+    mirrors: Sequence[str]
+    measurements: Sequence[Measurement]
+    elapsed_s: float
+    not_in_force: Sequence[str] = ()
+
+
+def result_text(run: Run) -> str:
+    facts = [*run.machine, *run.versions, ("Scale", f"{run.sizes.scale:g}"), ("Whole run", f"{run.elapsed_s:.0f} s")]
+    parts = [
+        f"# Benchmark {run.day.isoformat()}: {run.label}",
+        markdown_table(COLUMNS, result_rows(run.measurements)),
+        alone_text(run.alone_s),
+        "## Ratios",
+        markdown_table(RATIO_COLUMNS, ratio_rows(run.measurements)),
+        *_failures(run.measurements),
+        "## Machine and versions",
+        "\n".join(f"- {name}: {text}" for name, text in facts),
+        "## Method",
+        METHOD,
+        _not_in_force(run.not_in_force),
+        "## Properties",
+        *(_properties(name, run.scenarios) for name in run.mirrors),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def alone_text(alone_s: Mapping[str, float]) -> str:
+    """How fast the source takes the load when nobody mirrors it: no mirror can be quicker than that."""
+    if not alone_s:
+        return ""
+    times = ", ".join(f"{scenario} {seconds:.2f} s" for scenario, seconds in alone_s.items())
+    return f"The producer alone, without a mirror: {times}."
+
+
+def _not_in_force(keys: Sequence[str]) -> str:
+    """What a reader must know before believing a ratio."""
+    return f"sparkmirror did not have these keys of its file in force: {', '.join(keys)}." if keys else ""
+
+
+def _failures(measurements: Sequence[Measurement]) -> list[str]:
+    failed = [m for m in measurements if m.error]
+    texts = [f"### {m.mirror}, {m.scenario}\n\n```\n{m.error}\n```" for m in failed]
+    return ["## Failures", *texts] if failed else []
+
+
+def _properties(name: str, scenarios: Sequence[str]) -> str:
+    topics = [scenario for scenario in scenarios if scenario not in {"idle", "once"}]
+    return f"{name}:\n\n```properties\n{example_properties(name, topics)}```"
+
+
+def write_result(directory: Path, run: Run) -> Path:
+    """Never over an older one."""
+    directory.mkdir(parents=True, exist_ok=True)
+    stem = f"{run.day.isoformat()}-{run.label}"
+    names = (f"{stem}{suffix}.md" for suffix in ("", *(f"-{number}" for number in range(2, 1000))))
+    path = next(path for name in names if not (path := directory / name).exists())
+    path.write_text(result_text(run))
+    return path

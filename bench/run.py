@@ -1,0 +1,67 @@
+"""The whole run: two brokers, the producer alone, then one mirror after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bench.clusters import running_pair
+from bench.measurement import MISSING, Measurement
+from bench.progress import Progress
+from bench.report import COLUMNS, result_rows
+from bench.scenarios import Bench, Loads
+from bench.session import run_mirror
+from bench.setups import topic_name
+from bench.sizes import Sizes
+
+BURSTS = ("burst", "lz4", "small")
+
+
+@dataclass
+class Findings:
+    """Grows while the run goes on, so that an interrupted run has what came before."""
+
+    alone_s: dict[str, float] = field(default_factory=dict)
+    measurements: list[Measurement] = field(default_factory=list)
+
+    @property
+    def whole(self) -> bool:
+        """Duplicates are a finding; a failure or a missing record is not the measurement that was asked for."""
+        return not any(m.error or m.surplus < 0 for m in self.measurements)
+
+
+def run_all(
+    progress: Progress, sizes: Sizes, scenarios: Sequence[str], mirrors: Sequence[str], findings: Findings
+) -> None:
+    def record(m: Measurement) -> None:
+        findings.measurements.append(m)
+        if not m.error:
+            progress.say(m.mirror, f"{m.scenario}: {one_line(m)}")
+
+    progress.say("bench", "starting two brokers")
+    with running_pair() as pair:
+        bench = Bench(pair, sizes, Loads(), progress)
+        for scenario in (s for s in BURSTS if s in scenarios):
+            findings.alone_s[scenario] = _produce_alone(bench, scenario)
+        for name in mirrors:
+            run_mirror(bench, name, scenarios, record)
+        progress.say("bench", "stopping the brokers")
+
+
+def one_line(m: Measurement) -> str:
+    row = zip(COLUMNS, result_rows([m])[0], strict=True)
+    return ", ".join(f"{name} {cell}" for name, cell in list(row)[2:] if cell not in {MISSING, ""})
+
+
+def _produce_alone(bench: Bench, scenario: str) -> float:
+    """How long the source takes for the load when nobody mirrors it."""
+    topic, records = topic_name("alone", scenario), bench.burst_size(scenario)
+    bench.progress.say("producer alone", f"{scenario}: {records:,} records")
+    bench.pair.source.create_topics([topic])
+    bench.send(topic, scenario, bench.sizes.warm_up_records(records))
+    began = time.perf_counter()
+    bench.send(topic, scenario, records)
+    seconds = time.perf_counter() - began
+    bench.pair.source.delete_topics([topic])
+    return seconds
