@@ -18,7 +18,7 @@ from bench.report import COLUMNS, RATIO_COLUMNS, ratio_rows, result_rows, termin
 from bench.result_file import Run, alone_text, write_result
 from bench.run import Findings, run_all
 from bench.session import FAILURES
-from bench.setups import example_properties
+from bench.setups import DEFAULT_WORK, example_properties
 from bench.sizes import MIRRORS, SCENARIOS, Sizes
 
 FAILED, INTERRUPTED = 1, 130
@@ -60,12 +60,12 @@ def main(
         sizes=sizes,
         machine=machine,
         versions=versions,
-        alone_s=findings.alone_s,
+        alone=findings.alone,
         scenarios=scenarios,
         mirrors=names,
         measurements=findings.measurements,
         elapsed_s=progress.elapsed_s,
-        not_in_force=keys_not_in_force(example_properties("sparkmirror", scenarios)),
+        not_in_force=keys_not_in_force(example_properties("sparkmirror", scenarios), DEFAULT_WORK),
     )
     progress.say("bench", f"kept in {write_result(out, run)}")
     raise typer.Exit(0 if findings.whole else FAILED)
@@ -94,7 +94,7 @@ def _print(console: Console, findings: Findings) -> None:
         wide.print(terminal_table("Mirrors", COLUMNS, result_rows(measured)))
     if ratios := ratio_rows(measured):
         wide.print(terminal_table("Ratios", RATIO_COLUMNS, ratios))
-    wide.print(alone_text(findings.alone_s))
+    wide.print(alone_text(findings.alone))
 
 
 if __name__ == "__main__":

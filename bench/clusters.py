@@ -34,7 +34,7 @@ class Side:
     @classmethod
     def at(cls, bootstrap: str) -> Side:
         address = ClusterAddress(alias="bench", bootstrap=tuple(bootstrap.split(",")), client_id="bench")
-        return cls(bootstrap, Cluster(address), AdminClient({"bootstrap.servers": bootstrap}))
+        return cls(bootstrap, Cluster(address), AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}))
 
     def create_topics(self, names: Sequence[str], *, partitions: int = PARTITIONS) -> None:
         new = [NewTopic(name, num_partitions=partitions, replication_factor=1) for name in names]

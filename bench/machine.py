@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -45,9 +46,10 @@ def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     return platform.processor() or "unknown"
 
 
-def keys_not_in_force(properties: str) -> tuple[str, ...]:
-    """Which of these keys sparkmirror accepts but does not act on: work that the other mirrors do and it does not."""
+def keys_not_in_force(properties: str, keys: Sequence[str]) -> list[str]:
+    """Which of the switches `keys` sparkmirror accepts but does not act on, if they are added to its file."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "mirror.properties")
-        file.write_text(properties)
-        return tuple(load_mirror_config(file).not_in_force)
+        file.write_text(properties + "".join(f"{key} = true\n" for key in keys))
+        idle = set(load_mirror_config(file).not_in_force)
+    return [key for key in keys if key in idle]

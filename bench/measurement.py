@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 MISSING = "-"
 
@@ -25,6 +26,13 @@ class Measurement:
     surplus: int = 0
     note: str = ""
     error: str = ""
+
+
+class Alone(NamedTuple):
+    """The load without a mirror: no mirror can be quicker. The producer's CPU shows that the broker sets the pace."""
+
+    wall_s: float
+    producer_cpu_s: float
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

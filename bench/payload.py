@@ -79,7 +79,7 @@ def text_value(rng: random.Random) -> bytes:
     return event.encode()[: RECORD_BYTES - 2].ljust(RECORD_BYTES - 2, b".") + b'"}'
 
 
-_WORDS = [f"{random.Random(n).getrandbits(36):09x}"[: 3 + n % 7] for n in range(800)]
+_WORDS = [f"{random.Random(n).getrandbits(36):09x}"[: 4 + n % 6] for n in range(400)]
 
 Round = list[Batch]  # one batch a partition: what one Produce request carries
 

@@ -1,11 +1,11 @@
 """The CPU time and memory of a process with everything it started, including what has ended meanwhile.
 
 A process that ends hands its CPU time to the parent that waits for it, and from then on it shows there as
-`reaped`. So the sum of own and reaped over all living members loses nothing, but for those nobody waited for:
+`reaped`. What nobody waited for is lost to the system, so the last that was seen of it is kept here:
 
     sample n      root (reaped 0) -- java (5 s) -- worker (2 s)
-    sample n+1    root (reaped 7)                                  java was waited for: all is in root
-    sample n+1    root (reaped 0)                                  nobody waited: 7 s are added by hand
+    sample n+1    root (reaped 7)                                 java was waited for, and before that the worker
+    sample n+1    root (reaped 5)                                 nobody waited for the worker: root has 5, not 7
 """
 
 from __future__ import annotations
@@ -37,35 +37,45 @@ class Use:
     reaped_s: float
     rss_bytes: int
 
-    @property
-    def total_s(self) -> float:
-        return self.own_s + self.reaped_s
-
 
 Sample = Mapping[Identity, Use]
 
 
-def unaccounted_s(before: Sample, after: Sample) -> float:
-    """CPU time of processes that ended between two samples and that no living member has as reaped."""
-    gone_under: dict[Identity | None, float] = {}
-    for identity, use in before.items():
-        if identity not in after:
-            heir = _nearest_living(identity, before, after)
-            gone_under[heir] = gone_under.get(heir, 0.0) + use.total_s
-    missing = 0.0
-    for heir, seconds in gone_under.items():
-        inherited = after[heir].reaped_s - before[heir].reaped_s if heir else 0.0
-        missing += max(0.0, seconds - inherited)
-    return missing
+class Account:
+    """Adds up samples. A living process counts with its own time and the larger of two figures for its heirs'
+    bequests: what the system says it has reaped, and what was last seen of the descendants that are gone.
 
+    The system's figure is the better one (it has the last moments, and what lived between two samples); ours is larger
+    only if somebody was not waited for. Taking the larger makes no difference between "not yet" and "never".
+    """
 
-def _nearest_living(gone: Identity, before: Sample, after: Sample) -> Identity | None:
-    """The first ancestor that is in both samples, by the family as it was before."""
-    by_pid = {identity.pid: identity for identity in before}
-    current: Identity | None = gone
-    while current is not None and current not in after:
-        current = by_pid.get(before[current].parent)
-    return current
+    def __init__(self) -> None:
+        self._last: Sample = {}
+        self._gone_s: dict[Identity | None, float] = {}
+
+    @property
+    def total_s(self) -> float:
+        return sum(self._total_of(identity) for identity in self._last) + self._gone_s.get(None, 0.0)
+
+    def add(self, sample: Sample) -> None:
+        gone = [(identity, self._total_of(identity)) for identity in self._last if identity not in sample]
+        for identity, seconds in gone:
+            heir = self._nearest_living(identity, sample)
+            self._gone_s[heir] = self._gone_s.get(heir, 0.0) + seconds
+            self._gone_s.pop(identity, None)
+        self._last = sample
+
+    def _total_of(self, identity: Identity) -> float:
+        use = self._last[identity]
+        return use.own_s + max(use.reaped_s, self._gone_s.get(identity, 0.0))
+
+    def _nearest_living(self, gone: Identity, sample: Sample) -> Identity | None:
+        """The first ancestor that still lives, by the family as it was."""
+        by_pid = {identity.pid: identity for identity in self._last}
+        current: Identity | None = gone
+        while current is not None and current not in sample:
+            current = by_pid.get(self._last[current].parent)
+        return current
 
 
 class TreeMeter:
@@ -75,6 +85,7 @@ class TreeMeter:
         self.interval_s = interval_s
         self._members: dict[Identity, psutil.Process] = {}
         self._sample: Sample = {}
+        self._account = Account()
         self._peak_rss = 0
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -82,7 +93,7 @@ class TreeMeter:
         process = psutil.Process(root)
         # What the root had used by now is not what it is watched for.
         before = _look_at(process)
-        self._unaccounted_s = -before.total_s if before else 0.0
+        self._before_s = before.own_s + before.reaped_s if before else 0.0
         self._members[Identity(root, process.create_time())] = process
 
     def __enter__(self) -> Self:
@@ -100,7 +111,7 @@ class TreeMeter:
         """CPU time of the tree up to now, without what the root had used before it was watched."""
         with self._lock:
             self._take_sample()
-            return self._unaccounted_s + sum(use.total_s for use in self._sample.values())
+            return self._account.total_s - self._before_s
 
     def reset_peak(self) -> None:
         with self._lock:
@@ -126,8 +137,9 @@ class TreeMeter:
         for identity, process in list(self._members.items()):
             if self._is_top(identity):
                 self._adopt_children(process)
+        # Parents come first, as they were found: who ends between the two looks is then never counted twice.
         found = {identity: use for identity, p in self._members.items() if (use := _look_at(p)) is not None}
-        self._unaccounted_s += unaccounted_s(self._sample, found)
+        self._account.add(found)
         self._members = {identity: p for identity, p in self._members.items() if identity in found}
         self._sample = found
         self._peak_rss = max(self._peak_rss, sum(use.rss_bytes for use in found.values()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from bench.measurement import Measurement
+from bench.measurement import Alone, Measurement
 from bench.report import COLUMNS, RATIO_COLUMNS, markdown_table, ratio_rows, result_rows
 from bench.setups import TASKS_MAX, example_properties
 from bench.sizes import PARTITIONS, Sizes
@@ -41,7 +41,7 @@ class Run:
     sizes: Sizes
     machine: Sequence[tuple[str, str]]
     versions: Sequence[tuple[str, str]]
-    alone_s: Mapping[str, float]
+    alone: Mapping[str, Alone]
     scenarios: Sequence[str]
     mirrors: Sequence[str]
     measurements: Sequence[Measurement]
@@ -54,7 +54,7 @@ def result_text(run: Run) -> str:
     parts = [
         f"# Benchmark {run.day.isoformat()}: {run.label}",
         markdown_table(COLUMNS, result_rows(run.measurements)),
-        alone_text(run.alone_s),
+        alone_text(run.alone),
         "## Ratios",
         markdown_table(RATIO_COLUMNS, ratio_rows(run.measurements)),
         *_failures(run.measurements),
@@ -69,17 +69,18 @@ def result_text(run: Run) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def alone_text(alone_s: Mapping[str, float]) -> str:
-    """How fast the source takes the load when nobody mirrors it: no mirror can be quicker than that."""
-    if not alone_s:
+def alone_text(alone: Mapping[str, Alone]) -> str:
+    if not alone:
         return ""
-    times = ", ".join(f"{scenario} {seconds:.2f} s" for scenario, seconds in alone_s.items())
+    times = ", ".join(f"{name} {a.wall_s:.2f} s ({a.producer_cpu_s:.2f} s CPU)" for name, a in alone.items())
     return f"The producer alone, without a mirror: {times}."
 
 
 def _not_in_force(keys: Sequence[str]) -> str:
     """What a reader must know before believing a ratio."""
-    return f"sparkmirror did not have these keys of its file in force: {', '.join(keys)}." if keys else ""
+    if not keys:
+        return ""
+    return f"Keys for work that MirrorMaker 2 does by default and this sparkmirror does not yet: {', '.join(keys)}."
 
 
 def _failures(measurements: Sequence[Measurement]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.clusters import running_pair
-from bench.measurement import MISSING, Measurement
+from bench.measurement import MISSING, Alone, Measurement
 from bench.progress import Progress
 from bench.report import COLUMNS, result_rows
 from bench.scenarios import Bench, Loads
@@ -22,7 +22,7 @@ BURSTS = ("burst", "lz4", "small")
 class Findings:
     """Grows while the run goes on, so that an interrupted run has what came before."""
 
-    alone_s: dict[str, float] = field(default_factory=dict)
+    alone: dict[str, Alone] = field(default_factory=dict)
     measurements: list[Measurement] = field(default_factory=list)
 
     @property
@@ -43,7 +43,7 @@ def run_all(
     with running_pair() as pair:
         bench = Bench(pair, sizes, Loads(), progress)
         for scenario in (s for s in BURSTS if s in scenarios):
-            findings.alone_s[scenario] = _produce_alone(bench, scenario)
+            findings.alone[scenario] = _produce_alone(bench, scenario)
         for name in mirrors:
             run_mirror(bench, name, scenarios, record)
         progress.say("bench", "stopping the brokers")
@@ -54,14 +54,14 @@ def one_line(m: Measurement) -> str:
     return ", ".join(f"{name} {cell}" for name, cell in list(row)[2:] if cell not in {MISSING, ""})
 
 
-def _produce_alone(bench: Bench, scenario: str) -> float:
-    """How long the source takes for the load when nobody mirrors it."""
+def _produce_alone(bench: Bench, scenario: str) -> Alone:
+    """How long the source takes for the load when nobody mirrors it, and the producer's own part in it."""
     topic, records = topic_name("alone", scenario), bench.burst_size(scenario)
     bench.progress.say("producer alone", f"{scenario}: {records:,} records")
     bench.pair.source.create_topics([topic])
     bench.send(topic, scenario, bench.sizes.warm_up_records(records))
-    began = time.perf_counter()
+    began, cpu_before = time.perf_counter(), time.process_time()
     bench.send(topic, scenario, records)
-    seconds = time.perf_counter() - began
+    alone = Alone(time.perf_counter() - began, time.process_time() - cpu_before)
     bench.pair.source.delete_topics([topic])
-    return seconds
+    return alone

@@ -28,6 +28,16 @@ TUNED_PRODUCER = {
     "send.buffer.bytes": str(1 << 20),
 }
 
+# What MirrorMaker 2 does beside copying records unless it is switched off.
+DEFAULT_WORK = (
+    "emit.heartbeats.enabled",
+    "emit.checkpoints.enabled",
+    "emit.offset-syncs.enabled",
+    "refresh.groups.enabled",
+    "sync.topic.configs.enabled",
+    "sync.topic.acls.enabled",
+)
+
 _REPLICATION_FACTORS = (
     "replication.factor",
     "offset-syncs.topic.replication.factor",

@@ -38,7 +38,6 @@ def demo(settings: DemoSettings) -> int:
         try:
             return _run(settings, screen)
         except Interrupted as interrupt:
-            screen.line("Stopped, nothing is left behind.")
             return interrupt.exit_code
         except SetupError as error:
             screen.line(str(error), "red")
@@ -53,13 +52,17 @@ def _run(settings: DemoSettings, screen: Screen) -> int:
     from sparkmirror.cli.demo_stage import set_stage  # noqa: PLC0415
     from sparkmirror.cli.demo_story import catch_up, compare_sides, keep, show_load  # noqa: PLC0415
 
-    with contextlib.ExitStack() as stack:
+    stack = contextlib.ExitStack()
+    try:
         stage = set_stage(screen, stack)
         show_load(stage, screen, settings.seconds)
         catch_up(stage, screen)
         equal = compare_sides(stage, screen)
         if settings.keep:
             keep(stage, screen)
+    finally:
+        with screen.step("Stopping everything"):
+            stack.close()
     return 0 if equal else NOT_EQUAL
 
 

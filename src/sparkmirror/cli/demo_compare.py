@@ -64,7 +64,7 @@ def describe(here: Record | None, there: Record | None) -> str:
         assert found is not None
         return f"the {side} ends before offset {found[0]:,}"
     name, a, b = next((n, a, b) for n, a, b in zip(FIELDS, here, there, strict=True) if a != b)
-    return f"at offset {here[0]:,} the {name} differs: source {_short(a)}, target {_short(b)}"
+    return f"from offset {here[0]:,} on, first in {name}: source {_short(a)}, target {_short(b)}"
 
 
 def _short(value: object) -> str:

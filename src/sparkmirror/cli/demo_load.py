@@ -30,7 +30,7 @@ def create_topics(bootstrap_servers: str, topics: Sequence[DemoTopic]) -> None:
         for done in admin.create_topics(wanted).values():
             done.result(ADMIN_S)
     except KafkaException as error:
-        raise LoadError(f"the topics can't be created: {error}") from error
+        raise LoadError(f"The topics can't be created: {error}") from error
 
 
 class Load:
@@ -133,4 +133,4 @@ class _Stream:
 
     def check(self) -> None:
         if self._problem:
-            raise LoadError(f"a record of {self.topic.name} was not taken: {self._problem}")
+            raise LoadError(f"A record of {self.topic.name} was not taken: {self._problem}")

@@ -41,12 +41,15 @@ class Screen:
     def step(self, title: str) -> Iterator[Note]:
         """Yields a function that shows how far the step is; says how long it took, or that it did not end."""
         began = time.monotonic()
-        end = "stopped"
+        end = "failed"
         step = self._moving_step(title) if self.lively else self._plain_step(title)
         try:
             with step as note:
                 yield note
             end = f"{time.monotonic() - began:.1f} s"
+        except KeyboardInterrupt:
+            end = "stopped"
+            raise
         finally:
             self.line(f"{title} ... {end}" if self.lively else f" {end}")
 
@@ -64,14 +67,14 @@ class Screen:
 
     @contextlib.contextmanager
     def _plain_step(self, title: str) -> Iterator[Note]:
-        """Notes come below the title, not too often, and the duration then below them."""
+        """Notes come below the title, news only and not too often; the duration then behind the last one."""
         print(f"{title} ...", end="", flush=True)
-        spoke = time.monotonic()
+        spoke, last = time.monotonic(), ""
 
         def note(text: str) -> None:
-            nonlocal spoke
-            if time.monotonic() - spoke >= PLAIN_NOTE_EVERY_S:
-                spoke = time.monotonic()
+            nonlocal spoke, last
+            if text != last and time.monotonic() - spoke >= PLAIN_NOTE_EVERY_S:
+                spoke, last = time.monotonic(), text
                 print(f"\n  {text} ...", end="", flush=True)
 
         yield note

@@ -111,7 +111,7 @@ def _compare(stage: Stage, note: Note) -> Comparison:
     try:
         return compare(stage.source, stage.target, TOPICS, note)
     except KafkaException as error:
-        raise LoadError(f"the sides can't be compared: {error}") from error
+        raise LoadError(f"The sides can't be compared: {error}") from error
 
 
 def keep(stage: Stage, screen: Screen) -> None:
@@ -130,7 +130,7 @@ def keep(stage: Stage, screen: Screen) -> None:
 
 
 def keep_text(stage: Stage) -> list[str]:
-    console = "kafka-console-consumer.sh --bootstrap-server"
+    first = TOPICS[0]
     return [
         "",
         "Everything keeps running, with a trickle of load, until Ctrl-C:",
@@ -141,11 +141,16 @@ def keep_text(stage: Stage) -> list[str]:
         f"  status      {stage.mirror.status_file}",
         f"  log         {stage.mirror.log}",
         "",
-        "Look at a record with its offset on both sides, with Kafka's own scripts:",
-        *(
-            f"  {console} {at} --topic {topic} --partition 0 --offset 42 --max-messages 1"
-            for at, topic in ((stage.source, TOPICS[0].name), (stage.target, TOPICS[0].remote))
-        ),
-        "Take the mirroring over with a second process (this one then stands by):",
+        "The same record at the same offset on both sides, with Kafka's own scripts:",
+        *_console_command(stage.source, first.name),
+        *_console_command(stage.target, first.remote),
+        "A second process takes the mirroring over, and this one stands by:",
         f"  sparkmirror run {stage.mirror.properties}",
+    ]
+
+
+def _console_command(bootstrap_servers: str, topic: str) -> list[str]:
+    return [
+        f"  kafka-console-consumer.sh --bootstrap-server {bootstrap_servers} --topic {topic} \\",
+        "      --partition 0 --offset 42 --max-messages 1",
     ]

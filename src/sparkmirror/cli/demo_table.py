@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from sparkmirror.cli.demo_gauges import Row
 
@@ -14,9 +15,13 @@ TEXT_COLUMNS = 2
 
 
 def draw_table(rows: Sequence[Row], title: str, caption: str = "") -> Table:
-    """Fits into 80 columns. The last row is the sum."""
+    """Fits into 80 columns. The last row is the sum. `caption` may be any text, brackets included."""
     table = Table(
-        title=title, caption=caption or None, box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left"
+        title=Text(title, style="bold"),
+        caption=Text(caption, style="yellow") if caption else None,
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        caption_justify="left",
     )
     for i, head in enumerate(HEADS):
         table.add_column(head, justify="left" if i < TEXT_COLUMNS else "right", no_wrap=True)

@@ -18,7 +18,8 @@ from sparkmirror.cli.demo_topics import DemoTopic
 from sparkmirror.errors import SparkmirrorError
 
 ASK_S = 5.0
-ATTEMPTS = 3
+PATIENCE_S = 15.0
+PAUSE_S = 0.1
 POLL_S = 0.1
 
 Place = tuple[str, int]
@@ -64,16 +65,20 @@ class EndsProbe:
 
 
 def _fetch_ends(admin: AdminClient, places: Sequence[Place]) -> dict[Place, int]:
-    """All of them or an error: an end that is only guessed could pass for a mirror that has caught up."""
+    """All of them or an error: an end that is only guessed could pass for a mirror that has caught up.
+
+    Brokers of a new topic say for a moment that they don't lead it, and a busy machine may be slow.
+    """
     wanted = {TopicPartition(*place): OffsetSpec.latest() for place in places}
-    for attempt in range(1, ATTEMPTS + 1):
+    until = time.monotonic() + PATIENCE_S
+    while True:
         answers = admin.list_offsets(wanted, request_timeout=ASK_S)
         try:
             return {(place.topic, place.partition): answer.result(ASK_S).offset for place, answer in answers.items()}
         except (KafkaException, TimeoutError) as error:
-            if attempt == ATTEMPTS:
-                raise WatchError(f"a cluster does not say where its topics end: {error}") from error
-    raise AssertionError("not reached")
+            if time.monotonic() > until:
+                raise WatchError(f"A cluster does not say where its topics end: {error}") from error
+        time.sleep(PAUSE_S)
 
 
 class LatencyWatch:

@@ -90,18 +90,21 @@ def demo(
         bool, typer.Option("--keep", help="Leave everything running afterwards, and say where it is, until Ctrl-C.")
     ] = False,
 ) -> None:
-    """See it work: two real Kafka clusters on this machine, load, the mirror between them, and the proof.
+    """See it work: two real Kafka clusters here, load, a mirror, and the proof.
 
-    Starts clusters A and B, writes records to three topics on A (lz4, zstd and no compression; keys, headers, nulls),
-    mirrors them to B with Spark and shows end offsets, lag, MB/s and latency meanwhile. Latency is from a record's
-    timestamp until another consumer reads it on B.
+    Starts clusters A and B, writes to three topics on A (lz4, zstd, plain; keys,
+    headers, nulls), mirrors them to B with Spark and shows end offsets, lag, MB/s
+    and latency: from a record's timestamp until a consumer reads it on B.
 
-    Then it stops the load and compares both sides record by record: key, value, headers, timestamp, partition, offset
-    and order. Exit code 0: all equal; 1: not; 3: Java or Maven is missing; 130: Ctrl-C. Nothing is left behind.
+    Then it stops the load and compares both sides record by record: key, value,
+    headers, timestamp, partition, offset, order. Nothing is left behind.
 
-    [bold]sparkmirror demo[/bold] shows it in about a minute. The very first run fetches Kafka's jars with Maven.
-    [bold]sparkmirror demo --keep[/bold] keeps A on 127.0.0.1:19092 and B on 127.0.0.1:29092 (if these ports are
-    free), the addresses in config/connect-mirror-maker.properties.
+    [bold]sparkmirror demo[/bold]                takes about a minute, the first time longer
+    [bold]sparkmirror demo --seconds 300[/bold]  takes a longer look
+    [bold]sparkmirror demo --keep[/bold]         stays, with A on 127.0.0.1:19092 and B on
+                                  127.0.0.1:29092 unless these are taken
+
+    Exit code 0: all equal, 1: not, 3: Java or Maven is missing, 130: Ctrl-C.
     """
     raise typer.Exit(demo_command.demo(demo_command.DemoSettings(seconds=seconds, keep=keep)))
 

@@ -107,7 +107,7 @@ class Mirror:
         self._round = current = self._desk.publish(leases)
         self._watch(current, current.going, START_TIMEOUT_S)
         lease_s = min(lease.seconds for lease in leases)
-        self._watch(current, current.ended, max(SHORTEST_ROUND_S, lease_s - LEAD_S))
+        self._watch(current, current.ended, lease_s - min(LEAD_S, lease_s / 2))
         if current.ended():
             self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
         elif self._news.is_set() or any(s.lost for s in current.states.values()):

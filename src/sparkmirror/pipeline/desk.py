@@ -55,7 +55,7 @@ class Round:
         return all(s.phase is Phase.DONE for s in self.states.values())
 
     def going(self) -> bool:
-        return any(s.phase in (Phase.GOING, Phase.DONE) for s in self.states.values())
+        return all(s.phase in (Phase.GOING, Phase.DONE) for s in self.states.values())
 
 
 class Desk:

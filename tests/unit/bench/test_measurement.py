@@ -1,0 +1,48 @@
+"""Percentiles, ratios and the check of offsets."""
+
+from __future__ import annotations
+
+import pytest
+from bench.measurement import percentile, ratio_text, surplus_of
+
+
+def test_percentile_is_a_measured_value() -> None:
+    values = [float(n) for n in range(200, 0, -1)]
+    assert percentile(values, 50) == 100
+    assert percentile(values, 99) == 198
+    assert percentile(values, 100) == 200
+
+
+def test_percentile_of_one_value_is_that_value() -> None:
+    assert percentile([7.0], 1) == percentile([7.0], 99) == 7.0
+
+
+def test_percentile_of_nothing_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        percentile([], 50)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "text"),
+    [
+        (1.0, 8.3, "1/8.3"),
+        (2.0, 2.0, "1/1.0"),
+        (1.4, 1.0, "1.4x"),
+        (1.0, 250.0, "1/250"),
+        (None, 1.0, "-"),
+        (1.0, None, "-"),
+        (0.0, 1.0, "-"),
+    ],
+)
+def test_ratio(ours: float | None, theirs: float | None, text: str) -> None:
+    assert ratio_text(ours, theirs) == text
+
+
+def test_surplus_counts_duplicates_over_all_partitions() -> None:
+    assert surplus_of({0: 10, 1: 10}, {0: 12, 1: 10}) == 2
+    assert surplus_of({0: 10, 1: 10}, {0: 10, 1: 10}) == 0
+
+
+def test_missing_records_are_not_hidden_by_duplicates() -> None:
+    assert surplus_of({0: 10, 1: 10}, {0: 15, 1: 7}) == -3
+    assert surplus_of({0: 10}, {}) == -10

@@ -1,0 +1,51 @@
+"""The ledger knows the newest position of each partition and says each fact once."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from sparkmirror.control.ledger import Fact, Ledger
+from sparkmirror.copy.receipt import STOPPED, Receipt
+from sparkmirror.offsets.progress import Progress
+
+COPIED = Receipt(
+    flow="A->B",
+    topic="t",
+    partition=0,
+    source_first=0,
+    source_end=10,
+    target_first=0,
+    target_end=10,
+    last_sequence=9,
+    records=10,
+    bytes=100,
+)
+HOLE = replace(COPIED, source_first=10, records=0, bytes=0, kind=STOPPED, error="hole: a marker")
+
+
+def test_positions_of_a_round_are_those_of_the_last_receipt() -> None:
+    ledger = Ledger()
+    later = replace(COPIED, source_first=10, source_end=15, target_first=10, target_end=15, last_sequence=14)
+    assert ledger.take([COPIED, later]) == {"A->B": {("t", 0): Progress(15, 14, 15)}}
+    assert ledger.records == 20
+
+
+def test_a_fact_is_said_once_and_clears_when_the_partition_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    ledger = Ledger()
+    with caplog.at_level(logging.INFO, "sparkmirror"):
+        for _ in range(3):
+            ledger.take([HOLE])
+        assert ledger.facts("A->B") == {("t", 0): Fact(STOPPED, "hole: a marker")}
+        ledger.take([COPIED])
+    assert ledger.facts("A->B") == {}
+    assert [r.levelname for r in caplog.records] == ["ERROR", "INFO"]
+
+
+def test_the_rate_counts_the_last_half_minute() -> None:
+    ledger = Ledger()
+    ledger.take([replace(COPIED, bytes=30_000_000)])
+    assert ledger.rate("A->B") == pytest.approx(1_000_000)
+    assert ledger.rate("other") == 0

@@ -1,0 +1,44 @@
+"""Progress is written in Connect's own bytes and read back, whoever wrote it."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkmirror.offsets.progress import Progress, encode_key, encode_value, parse_record
+
+
+def test_the_key_is_connects_to_the_byte() -> None:
+    assert encode_key("a", "t", 0) == b'["MirrorSourceConnector",{"cluster":"a","partition":0,"topic":"t"}]'
+
+
+def test_the_offset_is_the_last_replicated_one() -> None:
+    assert encode_value(Progress(43, 42, 43)).startswith(b'{"offset":42')
+
+
+def test_our_record_is_read_back() -> None:
+    progress = Progress(43, 42, 43)
+    assert parse_record(encode_key("a", "t", 3), encode_value(progress), "a") == (("t", 3), progress)
+
+
+def test_connects_record_has_no_sequence() -> None:
+    assert parse_record(encode_key("a", "t", 3), b'{"offset":42}', "a") == (("t", 3), Progress(43, -1, -1))
+
+
+def test_a_tombstone_removes() -> None:
+    assert parse_record(encode_key("a", "t", 3), None, "a") == (("t", 3), None)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b'["MirrorHeartbeatConnector",{"sourceClusterAlias":"a","targetClusterAlias":"b"}]', b'{"offset":0}'),
+        (encode_key("other", "t", 0), b'{"offset":0}'),
+        (b"not json", b"{}"),
+        (None, b"{}"),
+        (encode_key("a", "t", 0), b"[]"),
+        (encode_key("a", "t", 0), b"{}"),
+        (b"[1]", b"{}"),
+    ],
+)
+def test_what_is_not_ours_is_passed_over(key: bytes | None, value: bytes) -> None:
+    assert parse_record(key, value, "a") is None

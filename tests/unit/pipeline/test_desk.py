@@ -1,0 +1,134 @@
+"""The desk: rounds take turns, a task goes when its predecessors are done, and a dead connection is noticed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from sparkmirror.copy.lease import Hint, Lease, LeasePartition
+from sparkmirror.net.cluster import ClusterAddress
+from sparkmirror.pipeline.cord import Cord
+from sparkmirror.pipeline.desk import Desk, Phase
+
+
+def lease(lease_id: str, flow: str = "A->B") -> Lease:
+    here = ClusterAddress(alias="A", bootstrap=("127.0.0.1:1",))
+    return Lease(
+        lease_id=lease_id,
+        flow=flow,
+        source=here,
+        target=here,
+        producer_id=1,
+        generation=1,
+        seconds=1.0,
+        partitions=(LeasePartition(topic="t", partition=0, remote="A.t"),),
+    )
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    one = Desk()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def cords(desk: Desk) -> Iterator[list[Cord]]:
+    made = [Cord(desk.address, desk.token) for _ in range(4)]
+    yield made
+    for cord in made:
+        cord.close()
+
+
+class Waiting(threading.Thread):
+    """A call that may have to wait, on a thread of its own."""
+
+    def __init__(self, call: object) -> None:
+        super().__init__(daemon=True)
+        self._call = call
+        self.result: object = None
+        self.start()
+
+    def run(self) -> None:
+        self.result = self._call()  # type: ignore[operator]
+
+    def get(self) -> object:
+        self.join(5)
+        assert not self.is_alive()
+        return self.result
+
+
+def test_the_queries_take_turns(desk: Desk, cords: list[Cord]) -> None:
+    even, odd = Waiting(lambda: cords[0].next_round(0, -1)), Waiting(lambda: cords[1].next_round(1, -1))
+    desk.publish([lease("0.a")])
+    assert even.get() == 0
+    assert odd.is_alive()
+    desk.publish([lease("1.a")])
+    assert odd.get() == 1
+    assert [Lease.from_json(text).lease_id for text in cords[0].leases(1)] == ["1.a"]
+
+
+def test_a_task_waits_until_its_predecessor_is_done_and_gets_its_positions(desk: Desk, cords: list[Cord]) -> None:
+    first = desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    assert first.going()
+    desk.publish([lease("1.a")])
+    second = Waiting(lambda: cords[1].wait_for_turn("1.a"))
+    assert desk.wait(lambda: desk._rounds[1].states["1.a"].phase is Phase.THERE, 5)
+    assert second.is_alive()
+    cords[0].tell_done({("t", 0): Hint(5, 4, 5)})
+    assert second.get() == {("t", 0): Hint(5, 4, 5)}
+    assert desk.hints() == {("A->B", "t", 0): Hint(5, 4, 5)}
+
+
+def test_other_flows_are_not_waited_for(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    desk.publish([lease("1.b", flow="B->A")])
+    assert cords[1].wait_for_turn("1.b") == {}
+
+
+def test_a_task_that_dies_is_noticed_and_its_successor_goes(desk: Desk, cords: list[Cord]) -> None:
+    first = desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    desk.publish([lease("1.a")])
+    second = Waiting(lambda: cords[1].wait_for_turn("1.a"))
+    cords[0].close()
+    assert second.get() == {}
+    assert first.states["0.a"].lost
+
+
+def test_leases_that_never_began_are_void_after_the_next_round(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a")])
+    desk.publish([lease("1.a")])
+    assert cords[0].wait_for_turn("0.a") is None
+    assert cords[1].wait_for_turn("1.a") == {}
+    assert cords[2].wait_for_turn("1.a") is None, "a lease is given once"
+
+
+def test_a_recall_makes_the_cord_readable(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    desk.recall()
+    with socket.fromfd(cords[0].fileno(), socket.AF_INET, socket.SOCK_STREAM) as raw:
+        raw.settimeout(5)
+        assert raw.recv(100) == b'{"end":true}\n'
+
+
+def test_closing_the_desk_frees_planners_and_tasks(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    planner = Waiting(lambda: cords[1].next_round(1, -1))
+    desk.close()
+    assert planner.get() == -1
+
+
+def test_a_stranger_without_the_token_gets_no_answer(desk: Desk) -> None:
+    desk.publish([lease("0.a")])
+    stranger = Cord(desk.address, "wrong")
+    assert stranger.wait_for_turn("0.a") is None
+    assert stranger.leases(0) == []
+    stranger.close()
