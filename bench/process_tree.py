@@ -10,6 +10,7 @@ A process that ends hands its CPU time to the parent that waits for it, and from
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -150,11 +151,12 @@ class TreeMeter:
         return use is None or all(use.parent != member.pid for member in self._members)
 
     def _adopt_children(self, process: psutil.Process) -> None:
-        try:
+        # Compared by psutil, not by time of birth, which it tells anew when the clock is set.
+        known = set(self._members.values())
+        with contextlib.suppress(psutil.NoSuchProcess):
             for child in process.children(recursive=True):
-                self._members.setdefault(Identity(child.pid, child.create_time()), child)
-        except psutil.NoSuchProcess:
-            return
+                if child not in known:
+                    self._members[Identity(child.pid, child.create_time())] = child
 
 
 def _look_at(process: psutil.Process) -> Use | None:

@@ -108,7 +108,7 @@ def measure_start_up(subject: Subject) -> Measurement:
         wall_s=time.perf_counter() - subject.mirror.began,
         cpu_s=subject.mirror.meter.cpu_s(),
         peak_rss_bytes=subject.mirror.meter.peak_rss_bytes,
-        records=1,
+        records=sum(subject.bench.pair.source.ends(subject.topics("start-up")[0]).values()),
         surplus=subject.count_surplus("start-up"),
     )
 

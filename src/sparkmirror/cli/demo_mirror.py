@@ -22,8 +22,9 @@ from sparkmirror.embedded.guard import Child, Guard, temporary_directory
 from sparkmirror.embedded.logfile import LogFollower, read_tail
 from sparkmirror.errors import SetupError, SparkmirrorError
 
-STOP_S = 6.0
-GONE_S = 5.0
+STOP_S = 1.0  # what it mirrors to is thrown away: nobody should wait for a proper end
+GONE_S = 0.5
+KILLED_S = 5.0
 POLL_S = 0.05
 
 UI = re.compile(r"UI at (\S+)")
@@ -99,7 +100,7 @@ class MirrorProcess:
         return (f"-Djava.io.tmpdir={self.scratch}", "-XX:-UsePerfData")
 
     def stop(self) -> None:
-        """Ends the mirror in order and waits for Spark's processes to go; its brokers should still be there."""
+        """Ends the mirror and Spark's processes; returns when they are gone."""
         if self._child is not None:
             self._child.end(STOP_S)
         end_marked(f"TMPDIR={self.scratch}", GONE_S)
@@ -120,18 +121,25 @@ class MirrorProcess:
 
 
 def end_marked(mark: str, patience_s: float) -> None:
-    """Waits for processes that carry `mark` in their environment, as all descendants of the mirror do, then kills them.
+    """Ends all that carry `mark` in their environment, as descendants of the mirror do; returns when they are gone.
 
-    Spark's JVM is in a session of its own and ends when it notices that its Python is gone: a moment later.
+    Spark's JVM is in a session of its own and ends by itself a moment after its Python, so it has a little time.
     """
-    until = time.monotonic() + patience_s
-    while pids := _marked(mark):
-        if time.monotonic() > until:
-            for pid in pids:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            return
+    if _wait_gone(mark, patience_s):
+        return
+    for pid in _marked(mark):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    _wait_gone(mark, KILLED_S)
+
+
+def _wait_gone(mark: str, seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while _marked(mark):
+        if time.monotonic() >= until:
+            return False
         time.sleep(POLL_S)
+    return True
 
 
 def _marked(mark: str) -> list[int]:

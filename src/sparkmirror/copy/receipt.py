@@ -30,21 +30,41 @@ class Receipt:
     kind: str = PASSED
     error: str = ""
 
-    def extended(self, later: Receipt) -> Receipt | None:
-        """Both as one, if `later` continues this one on both sides; None if it does not."""
-        if (later.source_first, later.target_first, later.kind) != (
-            self.source_end,
-            self.target_end,
-            self.kind,
-        ):
-            return None
+
+class _Run:
+    """A range that grows in place: an answer comes for each batch, a receipt goes out once a second."""
+
+    __slots__ = ("bytes", "first", "last_sequence", "records", "source_end", "target_end")
+
+    def __init__(self, first: Receipt) -> None:
+        self.first = first
+        self.source_end = first.source_end
+        self.target_end = first.target_end
+        self.last_sequence = first.last_sequence
+        self.records = first.records
+        self.bytes = first.bytes
+
+    def extend(self, later: Receipt) -> bool:
+        """Take `later` in, if it continues this range on both sides."""
+        if (later.source_first, later.target_first) != (self.source_end, self.target_end):
+            return False
+        if later.kind != self.first.kind:
+            return False
+        self.source_end = later.source_end
+        self.target_end = later.target_end
+        self.last_sequence = later.last_sequence
+        self.records += later.records
+        self.bytes += later.bytes
+        return True
+
+    def close(self) -> Receipt:
         return replace(
-            self,
-            source_end=later.source_end,
-            target_end=later.target_end,
-            last_sequence=later.last_sequence,
-            records=self.records + later.records,
-            bytes=self.bytes + later.bytes,
+            self.first,
+            source_end=self.source_end,
+            target_end=self.target_end,
+            last_sequence=self.last_sequence,
+            records=self.records,
+            bytes=self.bytes,
         )
 
 
@@ -52,18 +72,18 @@ class ReceiptBook:
     """Collects receipts and hands them out merged: one a partition and run."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str, int], Receipt] = {}
+        self._open: dict[tuple[str, int], _Run] = {}
         self._closed: list[Receipt] = []
 
     def add(self, receipt: Receipt) -> None:
         key = (receipt.topic, receipt.partition)
-        last = self._open.get(key)
-        merged = last.extended(receipt) if last else None
-        if last and not merged:
-            self._closed.append(last)
-        self._open[key] = merged or receipt
+        run = self._open.get(key)
+        if run is None or not run.extend(receipt):
+            if run is not None:
+                self._closed.append(run.close())
+            self._open[key] = _Run(receipt)
 
     def take(self) -> list[Receipt]:
-        out = [*self._closed, *self._open.values()]
+        out = [*self._closed, *(run.close() for run in self._open.values())]
         self._closed, self._open = [], {}
         return out

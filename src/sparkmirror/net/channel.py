@@ -19,6 +19,7 @@ from typing import Any
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
 from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
+from sparkmirror.net.frames import FramePool
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.produce import Buffer
 from sparkmirror.protocol.wire import Reader, encode_string
@@ -52,7 +53,8 @@ class Channel:
         self._correlation = 0
         self._out: deque[memoryview] = deque()
         self._size = bytearray(4)
-        self._frame: bytearray | None = None
+        self._frames = FramePool()
+        self._frame: memoryview | None = None
         self._filled = 0
         self.pending: deque[Pending] = deque()
         self.versions: dict[int, tuple[int, int]] = {}
@@ -130,7 +132,10 @@ class Channel:
         while self._fill():
             frame, self._frame = self._frame, None
             assert frame is not None
-            yield self._match(memoryview(frame))
+            answer = self._match(frame)
+            del frame  # the pool counts who still looks at it
+            yield answer
+            del answer
 
     def _fill(self) -> bool:
         """Read on; True if a whole frame is there."""
@@ -140,8 +145,8 @@ class Channel:
             size = _I32.unpack(self._size)[0]
             if not 4 <= size <= MAX_FRAME_BYTES:
                 raise ProtocolError(f"{self} announced a response of {size} bytes")
-            self._frame = bytearray(size)
-        return self._read_into(memoryview(self._frame))
+            self._frame = self._frames.take(size)
+        return self._read_into(self._frame)
 
     def _read_into(self, view: memoryview) -> bool:
         while self._filled < len(view):

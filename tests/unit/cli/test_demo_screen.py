@@ -40,9 +40,7 @@ def test_note_that_says_nothing_new_is_not_repeated(
 
 
 @pytest.mark.parametrize(("error", "end"), [(KeyboardInterrupt, "stopped"), (ValueError, "failed")])
-def test_broken_step_ends_its_line(
-    capsys: pytest.CaptureFixture[str], error: type[BaseException], end: str
-) -> None:
+def test_broken_step_ends_its_line(capsys: pytest.CaptureFixture[str], error: type[BaseException], end: str) -> None:
     with pytest.raises(error), Screen().step("Starting"):
         raise error
     assert capsys.readouterr().out == f"Starting ... {end}\n"
