@@ -19,7 +19,7 @@ from sparkmirror.errors import SetupError
 PORTS = {SOURCE: 19092, TARGET: 29092}  # config/connect-mirror-maker.properties names them too
 
 HISTORY_S = 1.0  # so much load is there before the mirror starts
-START_S = 90.0
+START_S = 120.0
 POLL_S = 0.1
 
 

@@ -19,7 +19,7 @@ from sparkmirror.cli.demo_topics import SOURCE, TARGET, TOPICS
 TICK_S = 0.5
 LINE_EVERY_S = 5.0
 CATCH_UP_POLL_S = 0.05
-STANDSTILL_S = 20.0
+STANDSTILL_S = 45.0
 TRICKLE = 0.01  # of the load, with --keep: something to see that fills no disk
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sparkmirror.config.model import ClusterConfig, FlowConfig
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
-from sparkmirror.copy.lease import Hint, Lease, LeasePartition
+from sparkmirror.copy.lease import Hint, Lease
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, ClusterAddress
 from sparkmirror.offsets.claims import Claims
@@ -50,7 +50,7 @@ class FlowKeeper:
         self.target = Cluster(_address(flow.target, flow))
         self._changed = changed
         self._discovery = Discovery(flow, self.source, self.target)
-        self._claims = Claims(self.target, flow.name, flow.source.alias, flow.internal_replication_factor)
+        self._claims = Claims(self.target, flow.source.alias, flow.internal_replication_factor)
         self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
         self._writing = threading.Lock()
         self._producer_id: int | None = None
@@ -79,7 +79,13 @@ class FlowKeeper:
         self.target.close()
 
     def plan(
-        self, tasks: int, round_number: int, hints: Mapping[Place, Hint], stop_at: Mapping[Place, int] | None
+        self,
+        tasks: int,
+        round_number: int,
+        *,
+        hints: Mapping[Place, Hint],
+        troubled: Collection[Place],
+        stop_at: Mapping[Place, int] | None,
     ) -> list[Lease]:
         """Leases for the next round; none while there is nothing to do or another driver leads."""
         view = self.view
@@ -98,7 +104,10 @@ class FlowKeeper:
                 producer_id=self._producer_id,
                 generation=view.generation,
                 seconds=self.flow.lease_s,
-                partitions=tuple(self._with_hint(wanted[k], hints.get(k)) for k in group),
+                partitions=tuple(
+                    replace(wanted[k], hint=hints.get(k) or self._written_hint(k), troubled=k in troubled)
+                    for k in group
+                ),
                 unguarded_wait_s=max(0.0, self._unguarded_until - time.monotonic()),
             )
             for index, group in enumerate(groups)
@@ -117,11 +126,9 @@ class FlowKeeper:
                 return
             self._written |= news
 
-    def _with_hint(self, partition: LeasePartition, hint: Hint | None) -> LeasePartition:
-        if hint is None:
-            known = self._written.get((partition.topic, partition.partition))
-            hint = Hint(*known) if known and known.target_end >= 0 else None
-        return replace(partition, hint=hint)
+    def _written_hint(self, place: Place) -> Hint | None:
+        known = self._written.get(place)
+        return Hint(*known) if known and known.target_end >= 0 else None
 
     # -- the keeper's thread
 

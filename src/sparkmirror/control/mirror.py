@@ -11,6 +11,7 @@ Spark has its tasks ready and waiting. New partitions, a lost task or a lost lea
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -67,7 +68,7 @@ class Mirror:
         self.spark: SparkSession | None = None
         self.queries: list[StreamingQuery] = []
         self._desk: Desk | None = None
-        self._slots = 0
+        self._local_slots = 0
         self._round: Round | None = None
         self._news = threading.Event()
         self._stopping = threading.Event()
@@ -118,13 +119,20 @@ class Mirror:
         goal = self._goal
         leases: list[Lease] = []
         for keeper in self.keepers:
-            stop_at = goal.stop_at(keeper, hints) if goal else None
-            leases += keeper.plan(self._tasks(keeper), number, hints.get(keeper.flow.name, {}), stop_at)
+            leases += keeper.plan(
+                self._tasks(keeper),
+                number,
+                hints=hints.get(keeper.flow.name, {}),
+                troubled=self.ledger.facts(keeper.flow.name),
+                stop_at=goal.stop_at(keeper, hints) if goal else None,
+            )
         return leases
 
     def _tasks(self, keeper: FlowKeeper) -> int:
         """At most the slots that are there, shared by the flows: a lease without a slot starves its partitions."""
-        share = max(1, self._slots // len(self.keepers))
+        assert self.spark is not None
+        slots = self._local_slots or count_slots(self.spark)
+        share = max(1, slots // len(self.keepers))
         return min(keeper.flow.tasks_max or share, share)
 
     def _watch(self, current: Round, done: Callable[[], bool], seconds: float) -> None:
@@ -158,10 +166,10 @@ class Mirror:
     # -- Spark
 
     def _start_spark(self) -> None:
-        wanted = sum(k.flow.tasks_max or 2 for k in self.keepers)
+        wanted = sum(k.flow.tasks_max or os.cpu_count() or 1 for k in self.keepers)
+        self._local_slots = wanted if is_local(self.config.spark) else 0
         log.info("starting Spark (%s)", plan_master(self.config.spark.get("spark.master", DEFAULT_MASTER), wanted))
         self.spark = start_spark(self.config.spark, wanted)
-        self._slots = wanted if is_local(self.config.spark) else count_slots(self.spark)
         self.spark.streams.addListener(self.figures)
         self._desk = Desk(desk_host(self.spark))
         self.queries = [self._start_query(turn) for turn in (0, 1)]

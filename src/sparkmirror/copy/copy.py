@@ -12,9 +12,10 @@ from __future__ import annotations
 import contextlib
 import selectors
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
+from sparkmirror.batch.classify import PASSED
 from sparkmirror.copy.appender import Appender
 from sparkmirror.copy.cursor import Cursor, Ready, State
 from sparkmirror.copy.fetcher import Fetcher
@@ -36,6 +37,8 @@ DRAIN_S = 2.0
 
 RECALLED = "recalled"
 
+Place = tuple[str, int]
+
 
 class HasFileno(Protocol):
     def fileno(self) -> int: ...
@@ -46,8 +49,7 @@ class Copy:
 
     def __init__(self, lease: Lease, recall: HasFileno | None = None, isolation: int = fetch.READ_COMMITTED) -> None:
         self.lease = lease
-        self._started = time.monotonic()
-        self._deadline = self._started + lease.seconds
+        self._started = self._deadline = 0.0
         self._source = Cluster(lease.source)
         self._target = Cluster(lease.target)
         self._scout = Scout(lease, self._source, self._target, self._unguarded_ok)
@@ -66,10 +68,27 @@ class Copy:
         self._held_bytes = 0
         self._book = ReceiptBook()
         self._ending = False
+        self._recalled = False
 
-    def run(self) -> Iterator[list[Receipt]]:
-        """Copy until the lease ends; yields receipts about once a second."""
-        next_receipts = time.monotonic() + RECEIPTS_EVERY_S
+    def warm_up(self) -> None:
+        """Open connections while the turn has not come. A cluster that does not answer is met again in `run`."""
+        for cluster in (self._source, self._target):
+            with contextlib.suppress(ConnectionLostError, ProtocolError, BrokerError):
+                cluster.fetch_metadata([])
+
+    def run(
+        self, hints: Mapping[Place, Hint], hand_over: Callable[[dict[Place, Hint]], None]
+    ) -> Iterator[list[Receipt]]:
+        """Copy until the lease ends; yields receipts about once a second.
+
+        `hints` say where a predecessor left off. `hand_over` is called with the positions as soon as nothing more
+        is written, so that a successor can go on while this one closes its connections.
+        """
+        self._started = time.monotonic()
+        self._deadline = self._started + self.lease.seconds
+        next_receipts = self._started + RECEIPTS_EVERY_S
+        for cursor in self._cursors:
+            cursor.hint = hints.get(cursor.place, cursor.hint)
         try:
             while not self._ended():
                 self._step()
@@ -77,13 +96,10 @@ class Copy:
                     next_receipts = time.monotonic() + RECEIPTS_EVERY_S
                     yield self._book.take()
             self._drain()
+            hand_over({c.place: c.hint for c in self._cursors if c.hint})
             yield self._book.take() + self._last_words()
         finally:
             self._leave()
-
-    def positions(self) -> dict[tuple[str, int], Hint]:
-        """Where each partition stands, as far as this lease knows."""
-        return {(c.leased.topic, c.leased.partition): c.hint for c in self._cursors if c.hint}
 
     def _unguarded_ok(self) -> bool:
         return time.monotonic() - self._started >= self.lease.unguarded_wait_s
@@ -110,7 +126,8 @@ class Copy:
             if key.data is None:
                 self._take_findings()
             elif key.data is RECALLED:
-                self._ending = True
+                self._ending = self._recalled = True
+                self._selector.unregister(key.fileobj)
             else:
                 self._guarded(key.data.channel, lambda s=key.data, e=events: self._serve(s, e))  # type: ignore[misc]
 
@@ -160,6 +177,8 @@ class Copy:
 
     def _take_fetch(self, fetcher: Fetcher, frame: memoryview) -> None:
         news = fetcher.take(frame)
+        if self._ending:
+            return
         for cursor, fetched in news:
             if fetched.error:
                 self._refused_by_source(cursor, fetched)
@@ -316,6 +335,8 @@ class Copy:
         by_id = self._appenders[target.node].version == produce.BY_ID
         cursor.target_key = place.target.topic_id if by_id else place.target.name
         cursor.settle(finding.result)
+        if cursor.leased.troubled:
+            self._book.add(cursor.report(PASSED, ""))
 
     # -- the end
 
@@ -332,6 +353,12 @@ class Copy:
         return [c.report(WAITING, c.reason) for c in self._cursors if c.state is State.LOST and c.reason]
 
     def _leave(self) -> None:
+        """Close sessions and connections; a fetch that is still under way is waited for as long as it may take."""
+        until = time.monotonic() + 1.2 * LONGEST_WAIT_MS / 1000
+        while not self._recalled and any(f.channel.pending for f in self._fetchers.values()):
+            if time.monotonic() >= until:
+                break
+            self._poll(0.1)
         for side in self._sides():
             with contextlib.suppress(ConnectionLostError):
                 side.leave()

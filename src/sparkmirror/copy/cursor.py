@@ -78,6 +78,10 @@ class Cursor:
     def __str__(self) -> str:
         return f"{self.leased.topic}-{self.leased.partition}"
 
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.leased.topic, self.leased.partition
+
     def settle(self, position: Position) -> None:
         """Go on from a position that the target's log gave."""
         self.state = State.COPYING

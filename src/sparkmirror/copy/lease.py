@@ -19,7 +19,10 @@ class Hint(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeasePartition:
-    """One partition to copy. `stop_at`: copy up to this source offset and no further."""
+    """One partition to copy. `stop_at`: copy up to this source offset and no further.
+
+    `troubled`: a fact is known of it, so say it also if all is well again.
+    """
 
     topic: str
     partition: int
@@ -28,6 +31,7 @@ class LeasePartition:
     target_topic_id: str = ""
     hint: Hint | None = None
     stop_at: int | None = None
+    troubled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +47,6 @@ class Lease:
     seconds: float
     partitions: tuple[LeasePartition, ...]
     unguarded_wait_s: float = 0.0
-    desk: str = ""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))

@@ -12,11 +12,12 @@ import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.position import Place, Position, find_positions
-from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError, SparkmirrorError
+from sparkmirror.errors import MirrorError, SparkmirrorError
 from sparkmirror.net.channel import Channel
 from sparkmirror.net.cluster import Cluster, Metadata, TopicInfo, group_by
 from sparkmirror.net.log import format_topic_id
@@ -57,7 +58,7 @@ class Scout:
 
     def ask(self, cursors: Sequence[Cursor], known: tuple[set[int], set[int]]) -> None:
         """`known`: nodes on each side that the loop already has a connection to."""
-        self._pool.submit(self._look, list(cursors), known)
+        self._pool.submit(self._safely, self._look, list(cursors), known)
 
     def take(self) -> list[list[Finding] | Connections]:
         """All findings so far."""
@@ -77,13 +78,17 @@ class Scout:
         with contextlib.suppress(OSError):  # the lease has ended
             self._bell.send(b"!")
 
-    def _look(self, cursors: list[Cursor], known: tuple[set[int], set[int]]) -> None:
+    def _safely(self, look: Callable[[Any, Any], None], cursors: Any, known: tuple[set[int], set[int]]) -> None:
+        """A cursor that was asked for is answered for, whatever happens: else it would wait for ever."""
         try:
-            source = self._source.fetch_metadata(sorted({c.leased.topic for c in cursors}))
-            target = self._target.fetch_metadata(sorted({c.leased.remote for c in cursors}))
-        except SparkmirrorError as error:
-            self._tell([Finding(c, None, str(error)) for c in cursors])
-            return
+            look(cursors, known)
+        except Exception as error:
+            kind = "" if isinstance(error, SparkmirrorError) else f"{type(error).__name__}: "
+            self._tell([Finding(c, None, f"{kind}{error}") for c in cursors])
+
+    def _look(self, cursors: list[Cursor], known: tuple[set[int], set[int]]) -> None:
+        source = self._source.fetch_metadata(sorted({c.leased.topic for c in cursors}))
+        target = self._target.fetch_metadata(sorted({c.leased.remote for c in cursors}))
         places: dict[Cursor, Place] = {}
         early = []
         for cursor in cursors:
@@ -95,29 +100,25 @@ class Scout:
         if early:
             self._tell(early)
         for group in group_by(list(places), lambda c: _leaders(places[c])).values():
-            self._pool.submit(self._look_at_leader, {c: places[c] for c in group}, known)
+            self._pool.submit(self._safely, self._look_at_leader, {c: places[c] for c in group}, known)
 
     def _look_at_leader(self, places: dict[Cursor, Place], known: tuple[set[int], set[int]]) -> None:
         cursors = list(places)
         source_node, target_node = _leaders(places[cursors[0]])
-        try:
-            found = find_positions(
-                self._source,
-                self._target,
-                [places[c] for c in cursors],
-                self._lease.producer_id,
-                unguarded_ok=self._unguarded_ok(),
-            )
-            if found:
-                self._tell(
-                    Connections(
-                        {} if source_node in known[0] else {source_node: self._source.connect(source_node)},
-                        {} if target_node in known[1] else {target_node: self._target.connect(target_node)},
-                    )
+        found = find_positions(
+            self._source,
+            self._target,
+            [places[c] for c in cursors],
+            self._lease.producer_id,
+            unguarded_ok=self._unguarded_ok(),
+        )
+        if found:
+            self._tell(
+                Connections(
+                    {} if source_node in known[0] else {source_node: self._source.connect(source_node)},
+                    {} if target_node in known[1] else {target_node: self._target.connect(target_node)},
                 )
-        except (ConnectionLostError, BrokerError, ProtocolError) as error:
-            self._tell([Finding(c, None, str(error)) for c in cursors])
-            return
+            )
         waits = "the target's replicas are behind its leader, or an earlier lease may still write"
         self._tell([Finding(c, places[c], found.get(i, waits)) for i, c in enumerate(cursors)])
 

@@ -6,8 +6,8 @@ one partition's log, whose order is the same for everybody:
     offset  key                      value
          0  {"claim":"8c…"}          {"producer_id":4000}      <- the first claim holds, for good
          1  {"claim":"f1…"}          {"producer_id":4001}
-         2  {"leader":"a->b"}        {"driver":"8c…"}           <- generation 2
-         3  {"leader":"a->b"}        {"driver":"f1…"}           <- generation 3: f1 leads, 8c stands by
+         2  {"leader":"a"}           {"driver":"8c…"}           <- generation 2
+         3  {"leader":"a"}           {"driver":"f1…"}           <- generation 3: f1 leads, 8c stands by
 
 A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation. A
 driver that leads writes one for each round of leases; one that stands by takes over when it has seen none for a while,
@@ -49,10 +49,10 @@ class Leadership:
 class Claims:
     """One driver's view of a flow's claim topic."""
 
-    def __init__(self, cluster: Cluster, flow: str, source_alias: str, replication_factor: int) -> None:
+    def __init__(self, cluster: Cluster, source_alias: str, replication_factor: int) -> None:
         self.driver = uuid.uuid4().hex
         self.leader: Leadership | None = None
-        self._flow = flow
+        self._source = source_alias
         self._cluster = cluster
         self._topic = InternalTopic(
             cluster, claims_topic(source_alias), partitions=1, replication_factor=replication_factor
@@ -95,13 +95,13 @@ class Claims:
         value: dict[str, object] = {"driver": self.driver}
         if released:
             value["released"] = True
-        return self._topic.append(0, [(_dump({"leader": self._flow}), _dump(value))])
+        return self._topic.append(0, [(_dump({"leader": self._source}), _dump(value))])
 
     def _note(self, record: InternalRecord) -> None:
         key, value = _parse(record.key), _parse(record.value)
         if self._producer_id is None and "claim" in key and "producer_id" in value:
             self._producer_id = int(value["producer_id"])
-        elif key.get("leader") == self._flow and "driver" in value:
+        elif key.get("leader") == self._source and "driver" in value:
             self.leader = Leadership(record.offset, str(value["driver"]), bool(value.get("released")))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import pyarrow as pa
 from pyspark import TaskContext
 
 from sparkmirror.copy.copy import Copy
-from sparkmirror.copy.lease import Hint, Lease
+from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.pipeline.cord import Cord
 
@@ -41,19 +41,13 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
         return
     cord = Cord(desk, token)
     try:
+        copy = Copy(lease, recall=cord)
+        copy.warm_up()
         hints = cord.wait_for_turn(lease.lease_id)
-        if hints is None:
-            return
-        copy = Copy(_with_hints(lease, hints), recall=cord)
-        yield from copy.run()
-        cord.tell_done(copy.positions())
+        if hints is not None:
+            yield from copy.run(hints, cord.tell_done)
     finally:
         cord.close()
-
-
-def _with_hints(lease: Lease, hints: dict[tuple[str, int], Hint]) -> Lease:
-    partitions = (replace(p, hint=hints.get((p.topic, p.partition), p.hint)) for p in lease.partitions)
-    return replace(lease, partitions=tuple(partitions))
 
 
 def _to_arrow(receipts: list[Receipt]) -> pa.RecordBatch:
