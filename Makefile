@@ -1,10 +1,14 @@
 # Each verb does the set-up that it needs first.
+SHELL := bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
+# One line a package, so that a first run is seen to move.
+PROGRESS := sed -u -n -E 's/^Collecting ([^= ]+).*/  \1/p; s/^(Installing collected|Building wheels).*/  \1 .../p'
 
-.PHONY: setup demo test test-unit test-broker test-faults check bench dist lock clean
+.PHONY: setup demo test test-unit check bench dist lock clean
 
 setup: $(READY)
 
@@ -13,8 +17,8 @@ $(READY): requirements/dev.txt pyproject.toml
 	  { echo "sparkmirror needs Python 3.11 or later: set PYTHON=/path/to/python3.11"; exit 1; }
 	@echo "Installing into $(VENV) (Spark alone is about 450 MB; a few minutes the first time) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+	@set -o pipefail; $(PIP) --require-hashes -r requirements/dev.txt | $(PROGRESS)
+	@set -o pipefail; $(PIP) --no-deps --no-build-isolation --no-index -e . | $(PROGRESS)
 	@touch $(READY)
 
 demo: setup

@@ -151,6 +151,6 @@ def keep_text(stage: Stage) -> list[str]:
 
 def _console_command(bootstrap_servers: str, topic: str) -> list[str]:
     return [
-        f"  kafka-console-consumer.sh --bootstrap-server {bootstrap_servers} --topic {topic} \\",
-        "      --partition 0 --offset 42 --max-messages 1",
+        f"  kafka-console-consumer.sh --bootstrap-server {bootstrap_servers} \\",
+        f"      --topic {topic} --partition 0 --offset 42 --max-messages 1",
     ]
