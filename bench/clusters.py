@@ -11,7 +11,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.sizes import PARTITIONS
 from sparkmirror.embedded import KafkaCluster, start_clusters
-from sparkmirror.net.cluster import Cluster, ClusterAddress, Leader
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import LATEST, list_offsets
 
 STOCK_HEAP_MB = 1024  # KAFKA_HEAP_OPTS of kafka-server-start.sh

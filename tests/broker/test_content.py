@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+
 from tests.conftest import Pair
 from tests.support.kafka_client import assert_same, create_topic, produce, read_all
 from tests.support.mirror_process import MirrorProcess, properties

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.conftest import Pair
 from tests.support.kafka_client import (
     add_partitions,

@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from sparkmirror.embedded import KafkaCluster
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.progress import ProgressTopic
 from tests.conftest import Pair
 from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
-
-from sparkmirror.embedded import KafkaCluster
-from sparkmirror.net.cluster import Cluster, ClusterAddress
-from sparkmirror.offsets.progress import ProgressTopic
 
 COMMAND = str(Path(sys.executable).with_name("sparkmirror"))
 

@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import pyspark
 import pytest
+
 from tests.conftest import Pair
 from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
 from tests.support.mirror_process import MirrorProcess, properties

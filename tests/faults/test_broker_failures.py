@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 
 import pytest
-from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
-from tests.support.mirror_process import MirrorProcess, properties
 
 from sparkmirror.embedded import QUICK_FAILOVER, KafkaCluster, start_clusters
+from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
+from tests.support.mirror_process import MirrorProcess, properties
 
 REPLICATED = {"replication.factor": "3", "offset.storage.replication.factor": "3", "tasks.max": "3"}
 

@@ -6,12 +6,13 @@ import threading
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
-from tests.support.mirror_process import MirrorProcess, properties
 
 from sparkmirror.embedded import KafkaCluster, start_clusters
-from sparkmirror.net.cluster import Cluster, ClusterAddress
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.offsets import LATEST, list_offsets
+from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
+from tests.support.mirror_process import MirrorProcess, properties
 
 REPLICATED = {"replication.factor": "2", "offset.storage.replication.factor": "2"}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kafka.protocol.admin import AlterClientQuotasRequest
 
-from sparkmirror.net.cluster import Cluster, ClusterAddress
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster
 
 
 def limit_client(servers: str, client_id: str, key: str, bytes_per_second: float | None) -> None:

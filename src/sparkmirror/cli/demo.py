@@ -31,24 +31,29 @@ class Interrupted(KeyboardInterrupt):
 
 
 def demo(settings: DemoSettings) -> int:
+    try:
+        with _one_interrupt():
+            return _show(settings)
+    except Interrupted as interrupt:
+        return interrupt.exit_code
+
+
+def _show(settings: DemoSettings) -> int:
+    print(f"sparkmirror demo: two Kafka clusters, three topics, {settings.seconds} s of load", flush=True)
     from sparkmirror.cli.demo_screen import Screen  # noqa: PLC0415
 
     screen = Screen()
-    with _one_interrupt():
-        try:
-            return _run(settings, screen)
-        except Interrupted as interrupt:
-            return interrupt.exit_code
-        except SetupError as error:
-            screen.line(str(error), "red")
-            return CANT_START
-        except SparkmirrorError as error:
-            screen.line(str(error), "red")
-            return NOT_EQUAL
+    try:
+        return _run(settings, screen)
+    except SetupError as error:
+        screen.line(str(error), "red")
+        return CANT_START
+    except SparkmirrorError as error:
+        screen.line(str(error), "red")
+        return NOT_EQUAL
 
 
 def _run(settings: DemoSettings, screen: Screen) -> int:
-    screen.line(f"sparkmirror demo: two Kafka clusters, three topics, {settings.seconds} s of load", "bold")
     from sparkmirror.cli.demo_stage import set_stage  # noqa: PLC0415
     from sparkmirror.cli.demo_story import catch_up, compare_sides, keep, show_load  # noqa: PLC0415
 

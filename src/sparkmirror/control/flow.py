@@ -16,7 +16,8 @@ from sparkmirror.config.model import ClusterConfig, FlowConfig
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
 from sparkmirror.copy.lease import Hint, Lease
 from sparkmirror.errors import SparkmirrorError
-from sparkmirror.net.cluster import Cluster, ClusterAddress
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.progress import Progress, ProgressTopic
 from sparkmirror.topology.leases import plan_leases

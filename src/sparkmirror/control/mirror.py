@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -36,6 +37,7 @@ from sparkmirror.pipeline.desk import Desk, Round
 from sparkmirror.pipeline.figures import Figures
 from sparkmirror.pipeline.query import start_query
 from sparkmirror.pipeline.session import DEFAULT_MASTER, count_slots, desk_host, is_local, plan_master, start_spark
+from sparkmirror.pipeline.workspace import make_workspace
 
 log = logging.getLogger("sparkmirror.mirror")
 
@@ -68,6 +70,7 @@ class Mirror:
         self.spark: SparkSession | None = None
         self.queries: list[StreamingQuery] = []
         self._desk: Desk | None = None
+        self._workspace = make_workspace()
         self._local_slots = 0
         self._round: Round | None = None
         self._news = threading.Event()
@@ -169,7 +172,7 @@ class Mirror:
         wanted = sum(k.flow.tasks_max or os.cpu_count() or 1 for k in self.keepers)
         self._local_slots = wanted if is_local(self.config.spark) else 0
         log.info("starting Spark (%s)", plan_master(self.config.spark.get("spark.master", DEFAULT_MASTER), wanted))
-        self.spark = start_spark(self.config.spark, wanted)
+        self.spark = start_spark(self.config.spark, wanted, self._workspace)
         self.spark.streams.addListener(self.figures)
         self._desk = Desk(desk_host(self.spark))
         self.queries = [self._start_query(turn) for turn in (0, 1)]
@@ -177,7 +180,7 @@ class Mirror:
 
     def _start_query(self, turn: int) -> StreamingQuery:
         assert self.spark is not None and self._desk is not None
-        return start_query(self.spark, self._desk, turn, self._take_receipts)
+        return start_query(self.spark, self._desk, turn, self._take_receipts, self._workspace)
 
     def _take_receipts(self, receipts: list[Receipt]) -> None:
         moved = self.ledger.take(receipts)
@@ -246,6 +249,7 @@ class Mirror:
         self._write_status()
         if self.spark is not None:
             self.spark.stop()
+        shutil.rmtree(self._workspace, ignore_errors=True)
 
 
 def _first_line(error: object) -> str:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from sparkmirror.net.cluster import ClusterAddress
+from sparkmirror.net.address import ClusterAddress
 
 
 class Hint(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from kafka.protocol.metadata import MetadataRequest
 
 from sparkmirror.errors import ConnectionLostError, ProtocolError
+from sparkmirror.net.address import ClusterAddress, parse_host_port
 from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
 from sparkmirror.protocol import codes, fetch, produce
 from sparkmirror.protocol.produce import Buffer
@@ -25,15 +26,6 @@ _FLEXIBLE_FROM = {fetch.API_KEY: fetch.FLEXIBLE_FROM, produce.API_KEY: produce.F
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterAddress:
-    """What is needed to reach a cluster; travels from driver to executors."""
-
-    alias: str
-    bootstrap: tuple[str, ...]
-    client_id: str = "sparkmirror"
 
 
 class Broker(NamedTuple):
@@ -205,9 +197,3 @@ def group_by(items: Sequence[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
-
-
-def parse_host_port(text: str) -> tuple[str, int]:
-    """`host:port`, also `[v6]:port` and `PROTOCOL://host:port`."""
-    host, _, port = text.rpartition("://")[2].rpartition(":")
-    return host.strip("[]"), int(port)

@@ -45,7 +45,7 @@ def start_query(spark: SparkSession, desk: Desk, turn: int, ledger: Callable[[li
     return (
         observed.writeStream.foreachBatch(take)
         .queryName(f"sparkmirror-{turn}")
-        .option("checkpointLocation", tempfile.mkdtemp(prefix="sparkmirror-query-"))
+        .option("checkpointLocation", tempfile.mkdtemp(prefix=f"query-{turn}-", dir=workspace))
         .start()
     )
 

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -63,12 +62,11 @@ def plan_settings(user: Mapping[str, str], leases: int, log_dir: Path) -> dict[s
     return defaults | dict(user) | forced
 
 
-def start_spark(user: Mapping[str, str], leases: int) -> SparkSession:
+def start_spark(user: Mapping[str, str], leases: int, workspace: Path) -> SparkSession:
     """A session, with Spark's own output in a file instead of on the terminal."""
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         raise SetupError("Spark needs Java 17 or later: install a JDK and put java on the PATH, or set JAVA_HOME")
-    log_dir = Path(tempfile.mkdtemp(prefix="sparkmirror-spark-"))
-    settings = plan_settings(user, leases, log_dir)
+    settings = plan_settings(user, leases, workspace)
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
     # Planning in the driver's JVM and Python's own client read the interpreter from the environment.
@@ -76,7 +74,7 @@ def start_spark(user: Mapping[str, str], leases: int) -> SparkSession:
     os.environ["PYSPARK_DRIVER_PYTHON"] = settings["spark.pyspark.driver.python"]
     if is_local(user):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    log_path = log_dir / "stderr.log"
+    log_path = workspace / "stderr.log"
     try:
         with log_path.open("wb") as log:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]

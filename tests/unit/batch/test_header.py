@@ -6,11 +6,11 @@ import struct
 
 import pytest
 from kafka.record.memory_records import MemoryRecords
-from tests.support.batches import simple_batch
 
 from sparkmirror.batch.classify import check_passes
 from sparkmirror.batch.header import HEADER_BYTES, has_valid_crc, patch_batch, read_header, split_batches
 from sparkmirror.errors import MirrorError, ProtocolError
+from tests.support.batches import simple_batch
 
 
 def test_header_fields_are_those_that_an_independent_encoder_wrote() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from bench.measurement import percentile, ratio_text, surplus_of
 
 

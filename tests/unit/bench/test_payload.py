@@ -6,10 +6,10 @@ import random
 
 import pyarrow as pa
 import pytest
-from bench.payload import build_batch, burst_rounds, encode_varint, lz4_rounds, random_value, small_rounds, text_value
-from bench.sizes import PARTITIONS, RECORD_BYTES
 from kafka.record.memory_records import MemoryRecords
 
+from bench.payload import build_batch, burst_rounds, encode_varint, lz4_rounds, random_value, small_rounds, text_value
+from bench.sizes import PARTITIONS, RECORD_BYTES
 from sparkmirror.batch.header import HEADER_BYTES, has_valid_crc, split_batches
 
 

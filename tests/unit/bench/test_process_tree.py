@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from bench.process_tree import Account, Identity, Sample, TreeMeter, Use
 
 ROOT, JAVA, WORKER = Identity(1, 1.0), Identity(2, 2.0), Identity(3, 3.0)

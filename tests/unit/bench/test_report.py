@@ -7,11 +7,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+
 from bench.measurement import Alone, Measurement
 from bench.report import COLUMNS, check_text, markdown_table, ratio_rows, result_rows, terminal_table
 from bench.result_file import Run, alone_text, result_text, write_result
 from bench.sizes import Sizes
-from rich.console import Console
 
 MM2 = Measurement(mirror="mm2", scenario="burst", wall_s=20.0, cpu_s=16.6, peak_rss_bytes=2_000_000_000, records=1_000)
 OURS = Measurement(

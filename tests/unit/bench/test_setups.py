@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 import typer
+
 from bench.__main__ import parse_choice, parse_label
 from bench.machine import cpu_model, keys_not_in_force
 from bench.mirrors import without_paths
 from bench.setups import DEFAULT_WORK, Setup, example_properties
 from bench.sizes import MIRRORS, SCENARIOS, Sizes
-
 from sparkmirror.config.mirror import load_mirror_config
 
 

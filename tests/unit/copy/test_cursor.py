@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 import pytest
-from tests.support.batches import simple_batch
 
 from sparkmirror.batch.header import read_header
 from sparkmirror.copy.cursor import Cursor, State
@@ -13,6 +12,7 @@ from sparkmirror.copy.lease import Hint, LeasePartition
 from sparkmirror.copy.position import Position
 from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.protocol.fetch import FetchedPartition
+from tests.support.batches import simple_batch
 
 
 def fetched(*batches: bytearray) -> FetchedPartition:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparkmirror.copy.lease import Hint, Lease, LeasePartition
-from sparkmirror.net.cluster import ClusterAddress
+from sparkmirror.net.address import ClusterAddress
 
 
 def test_a_lease_survives_its_way_through_json() -> None:

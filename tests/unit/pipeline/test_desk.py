@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from sparkmirror.copy.lease import Hint, Lease, LeasePartition
-from sparkmirror.net.cluster import ClusterAddress
+from sparkmirror.net.address import ClusterAddress
 from sparkmirror.pipeline.cord import Cord
 from sparkmirror.pipeline.desk import Desk, Phase
 
