@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from sparkmirror.cli import demo as demo_command
 from sparkmirror.cli import run as run_command
 from sparkmirror.cli.arguments import spread_clusters
+from sparkmirror.cli.demo import command as demo_command
 from sparkmirror.cli.version import version_text
 
 app = typer.Typer(

@@ -59,17 +59,26 @@ class FlowKeeper:
         self._unguarded_until = 0.0
         self._last_change = time.monotonic()
         self._last_generation = -1
+        self._has_led = False
         self._said_leads: bool | None = None
         self._stop = threading.Event()
+        self._ready = threading.Event()
+        self._wake = threading.Event()
         self._complained_at = -COMPLAIN_EVERY_S
         self._thread = threading.Thread(target=self._run, name=f"flow {flow.name}", daemon=True)
 
     def start(self) -> None:
+        """Get to know the clusters. The lead is taken only when `may_lead` was called: until then another can copy."""
         self._thread.start()
+
+    def may_lead(self) -> None:
+        self._ready.set()
+        self._wake.set()
 
     def stop(self) -> None:
         """Leave the lead to whoever stands by."""
         self._stop.set()
+        self._wake.set()
         self._thread.join(timeout=1.0)
         if self.view.leads:
             try:
@@ -149,23 +158,24 @@ class FlowKeeper:
             except SparkmirrorError as error:
                 self._complain(str(error))
                 wait_s, pause_s = pause_s, min(2 * pause_s, LONGEST_PAUSE_S)
-            self._stop.wait(wait_s)
+            self._wake.wait(wait_s)
+            self._wake.clear()
 
     def _begin(self) -> None:
-        """Claim the producer id, read the progress and take the lead: once."""
+        """Claim the producer id and read the progress: once."""
         if self._producer_id is not None:
             return
         producer_id = self._claims.claim_producer_id()
         self._progress.ensure()
         self._written = self._progress.read()
         self._producer_id = producer_id
-        self._take_lead()
 
     def _take_lead(self) -> None:
         """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
         earlier = self._claims.leader
         if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
             self._unguarded_until = time.monotonic() + self.flow.lease_s + SKEW_MARGIN_S
+        self._has_led = True
         self.view.generation = self._claims.lead()
         self._note_leadership()
 
@@ -173,13 +183,16 @@ class FlowKeeper:
         self._claims.refresh()
         self._note_leadership()
         silent_s = time.monotonic() - self._last_change
-        leader = self._claims.leader
         if self.view.leads:
             if silent_s >= self.flow.lease_s:
                 self.view.generation = self._claims.lead()
                 self._note_leadership()
-        elif leader is None or leader.released or silent_s > SILENT_ROUNDS * self.flow.lease_s + SKEW_MARGIN_S:
+        elif self._ready.is_set() and (not self._has_led or self._is_vacant(silent_s)):
             self._take_lead()
+
+    def _is_vacant(self, silent_s: float) -> bool:
+        leader = self._claims.leader
+        return leader is None or leader.released or silent_s > SILENT_ROUNDS * self.flow.lease_s + SKEW_MARGIN_S
 
     def _note_leadership(self) -> None:
         leader = self._claims.leader
@@ -187,7 +200,7 @@ class FlowKeeper:
         if generation != self._last_generation:
             self._last_generation, self._last_change = generation, time.monotonic()
         leads = self._claims.leads()
-        if leads == self._said_leads or self._producer_id is None:
+        if leads == self._said_leads or not self._has_led:
             return
         self.view.leads = self._said_leads = leads
         if leads:

@@ -176,6 +176,8 @@ class Mirror:
         self.spark.streams.addListener(self.figures)
         self._desk = Desk(desk_host(self.spark))
         self.queries = [self._start_query(turn) for turn in (0, 1)]
+        for keeper in self.keepers:
+            keeper.may_lead()
         log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")
 
     def _start_query(self, turn: int) -> StreamingQuery:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
@@ -18,7 +19,9 @@ from sparkmirror.pipeline.lease_source import NAME, LeaseSource
 OBSERVED = "copied"
 
 
-def start_query(spark: SparkSession, desk: Desk, turn: int, ledger: Callable[[list[Receipt]], None]) -> StreamingQuery:
+def start_query(
+    spark: SparkSession, desk: Desk, turn: int, ledger: Callable[[list[Receipt]], None], workspace: Path
+) -> StreamingQuery:
     """Start the query that takes every second round of leases (`turn` 0 or 1).
 
     What Spark keeps of a query is not needed to go on, so its checkpoint folder is a new one each time.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from sparkmirror.cli.demo_gauges import Arrivals, Gauge, Row, make_rows
-from sparkmirror.cli.demo_stage import Stage
-from sparkmirror.cli.demo_topics import TOPICS
-from sparkmirror.cli.demo_watch import LatencyWatch
+from sparkmirror.cli.demo.gauges import Arrivals, Gauge, Row, make_rows
+from sparkmirror.cli.demo.stage import Stage
+from sparkmirror.cli.demo.topics import TOPICS
+from sparkmirror.cli.demo.watch import LatencyWatch
 
 CODECS = {topic.name: topic.codec for topic in TOPICS}
 

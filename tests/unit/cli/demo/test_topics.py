@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkmirror.cli.demo_topics import TOPICS, DemoTopic, make_audit, make_order
+from sparkmirror.cli.demo.topics import TOPICS, DemoTopic, make_audit, make_order
 
 
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)

@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from sparkmirror.cli.demo_topics import DemoTopic
+from sparkmirror.cli.demo.topics import DemoTopic
 from sparkmirror.errors import SparkmirrorError
 
 TICK_S = 0.01

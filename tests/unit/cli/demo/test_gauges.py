@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sparkmirror.cli.demo_gauges import Arrivals, Ends, Gauge, make_rows, percentile
+from sparkmirror.cli.demo.gauges import Arrivals, Ends, Gauge, make_rows, percentile
 
 
 def arrivals(*latencies_ms: int, size: int = 100) -> Arrivals:

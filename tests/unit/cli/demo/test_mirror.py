@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sparkmirror.cli.demo_mirror import MirrorEndedError, MirrorProcess, end_marked, properties_text
+from sparkmirror.cli.demo.mirror import MirrorEndedError, MirrorProcess, end_marked, properties_text
 from sparkmirror.config.mirror import load_mirror_config
 
-SAMPLE = Path(__file__).parents[3] / "config" / "connect-mirror-maker.properties"
+SAMPLE = Path(__file__).parents[4] / "config" / "connect-mirror-maker.properties"
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from sparkmirror.cli.demo_load import QUIET
-from sparkmirror.cli.demo_topics import DemoTopic
+from sparkmirror.cli.demo.load import QUIET
+from sparkmirror.cli.demo.topics import DemoTopic
 
 # offset, (type of timestamp, timestamp), key, value, headers
 Record = tuple[int, tuple[int, int], bytes | None, bytes | None, list[tuple[str, bytes | None]]]

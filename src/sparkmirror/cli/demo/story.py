@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaException
 
-from sparkmirror.cli.demo_compare import Comparison, compare
-from sparkmirror.cli.demo_figures import Figures
-from sparkmirror.cli.demo_load import LoadError
-from sparkmirror.cli.demo_screen import Note, Screen
-from sparkmirror.cli.demo_stage import Stage
-from sparkmirror.cli.demo_table import draw_table, plain_line, plain_table
-from sparkmirror.cli.demo_topics import SOURCE, TARGET, TOPICS
+from sparkmirror.cli.demo.compare import Comparison, compare
+from sparkmirror.cli.demo.figures import Figures
+from sparkmirror.cli.demo.load import LoadError
+from sparkmirror.cli.demo.screen import Note, Screen
+from sparkmirror.cli.demo.stage import Stage
+from sparkmirror.cli.demo.table import draw_table, plain_line, plain_table
+from sparkmirror.cli.demo.topics import SOURCE, TARGET, TOPICS
 
 TICK_S = 0.5
 LINE_EVERY_S = 5.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkmirror.cli import demo_screen
-from sparkmirror.cli.demo_screen import Screen, is_lively
+from sparkmirror.cli.demo import screen as demo_screen
+from sparkmirror.cli.demo.screen import Screen, is_lively
 
 
 def test_only_a_real_terminal_is_lively() -> None:

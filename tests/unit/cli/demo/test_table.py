@@ -6,8 +6,8 @@ import io
 
 from rich.console import Console
 
-from sparkmirror.cli.demo_gauges import Ends, Row
-from sparkmirror.cli.demo_table import draw_table, plain_line, plain_table
+from sparkmirror.cli.demo.gauges import Ends, Row
+from sparkmirror.cli.demo.table import draw_table, plain_line, plain_table
 
 
 def row(topic: str, end: int, p50_ms: int | None = 6) -> Row:

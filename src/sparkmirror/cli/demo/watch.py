@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from sparkmirror.cli.demo_gauges import Arrivals, Ends
-from sparkmirror.cli.demo_load import QUIET
-from sparkmirror.cli.demo_topics import DemoTopic
+from sparkmirror.cli.demo.gauges import Arrivals, Ends
+from sparkmirror.cli.demo.load import QUIET
+from sparkmirror.cli.demo.topics import DemoTopic
 from sparkmirror.errors import SparkmirrorError
 
 ASK_S = 5.0

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sparkmirror.cli.demo_compare import Comparison, Difference, Record, first_difference
+from sparkmirror.cli.demo.compare import Comparison, Difference, Record, first_difference
 
 LOG: list[Record] = [(n, (1, 1000 + n), b"k%d" % n, b"v%d" % n, [("h", None)]) for n in range(5)]
 

@@ -6,11 +6,11 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from sparkmirror.cli.demo_load import Load, create_topics
-from sparkmirror.cli.demo_mirror import MirrorProcess
-from sparkmirror.cli.demo_screen import Note, Screen
-from sparkmirror.cli.demo_topics import SOURCE, TARGET, TOPICS
-from sparkmirror.cli.demo_watch import EndsProbe
+from sparkmirror.cli.demo.load import Load, create_topics
+from sparkmirror.cli.demo.mirror import MirrorProcess
+from sparkmirror.cli.demo.screen import Note, Screen
+from sparkmirror.cli.demo.topics import SOURCE, TARGET, TOPICS
+from sparkmirror.cli.demo.watch import EndsProbe
 from sparkmirror.embedded.cluster import KafkaCluster, start_clusters
 from sparkmirror.embedded.java import STOCK_JVM_FLAGS
 from sparkmirror.embedded.ports import is_free

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sparkmirror.cli.demo_gauges import Row
+from sparkmirror.cli.demo.gauges import Row
 
 HEADS = ("topic", "codec", "source end", "target end", "lag", "MB/s", "p50 ms", "p99 ms")
 TEXT_COLUMNS = 2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sparkmirror.errors import SetupError, SparkmirrorError
 
 if TYPE_CHECKING:  # heavy: the first line should be on the screen before they are imported
-    from sparkmirror.cli.demo_screen import Screen
+    from sparkmirror.cli.demo.screen import Screen
 
 CANT_START, NOT_EQUAL = 3, 1
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -40,7 +40,7 @@ def demo(settings: DemoSettings) -> int:
 
 def _show(settings: DemoSettings) -> int:
     print(f"sparkmirror demo: two Kafka clusters, three topics, {settings.seconds} s of load", flush=True)
-    from sparkmirror.cli.demo_screen import Screen  # noqa: PLC0415
+    from sparkmirror.cli.demo.screen import Screen  # noqa: PLC0415
 
     screen = Screen()
     try:
@@ -54,8 +54,8 @@ def _show(settings: DemoSettings) -> int:
 
 
 def _run(settings: DemoSettings, screen: Screen) -> int:
-    from sparkmirror.cli.demo_stage import set_stage  # noqa: PLC0415
-    from sparkmirror.cli.demo_story import catch_up, compare_sides, keep, show_load  # noqa: PLC0415
+    from sparkmirror.cli.demo.stage import set_stage  # noqa: PLC0415
+    from sparkmirror.cli.demo.story import catch_up, compare_sides, keep, show_load  # noqa: PLC0415
 
     stack = contextlib.ExitStack()
     try:

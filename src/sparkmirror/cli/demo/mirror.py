@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from sparkmirror.cli.demo_topics import SOURCE, TARGET, TOPICS
+from sparkmirror.cli.demo.topics import SOURCE, TARGET, TOPICS
 from sparkmirror.embedded.guard import Child, Guard, temporary_directory
 from sparkmirror.embedded.logfile import LogFollower, read_tail
 from sparkmirror.errors import SetupError, SparkmirrorError
