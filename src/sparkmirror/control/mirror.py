@@ -1,7 +1,7 @@
 """The supervisor: starts Spark, gives rounds of leases, keeps the queries alive, stops it all in order.
 
-    round 4   |== go ==============================|                       query 0
-    round 5               published |... waits ....|== go ===========…      query 1
+    round 4   |== go ==============================|                       one query
+    round 5               published |... waits ....|== go ===========…      the other
                                      <- LEAD_S ->
 
 A round begins when the last one's tasks have said that they are done. It is published some seconds before, so that
@@ -42,6 +42,7 @@ from sparkmirror.pipeline.workspace import make_workspace
 log = logging.getLogger("sparkmirror.mirror")
 
 LEAD_S = 2.0
+QUERIES = ("sparkmirror-a", "sparkmirror-b")
 START_TIMEOUT_S = 60.0
 PROGRESS_EVERY_S = 30.0
 STATUS_EVERY_S = 2.0
@@ -175,14 +176,14 @@ class Mirror:
         self.spark = start_spark(self.config.spark, wanted, self._workspace)
         self.spark.streams.addListener(self.figures)
         self._desk = Desk(desk_host(self.spark))
-        self.queries = [self._start_query(turn) for turn in (0, 1)]
+        self.queries = [self._start_query(name) for name in QUERIES]
         for keeper in self.keepers:
             keeper.may_lead()
         log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")
 
-    def _start_query(self, turn: int) -> StreamingQuery:
+    def _start_query(self, name: str) -> StreamingQuery:
         assert self.spark is not None and self._desk is not None
-        return start_query(self.spark, self._desk, turn, self._take_receipts, self._workspace)
+        return start_query(self.spark, self._desk, name, self._take_receipts, self._workspace)
 
     def _take_receipts(self, receipts: list[Receipt]) -> None:
         moved = self.ledger.take(receipts)
@@ -203,12 +204,12 @@ class Mirror:
                 log.info("%s", progress_line(flow))
 
     def _restart_queries(self, now: float) -> None:
-        for turn, query in enumerate(self.queries):
+        for index, query in enumerate(self.queries):
             if not query.isActive and not self._stopping.is_set():
                 cause = query.exception()
-                log.error("query %s ended and is started again: %s", query.name, _first_line(cause))
+                log.error("query %s ended and is started again: %s", QUERIES[index], _first_line(cause))
                 self._restart_at = now + RESTART_PAUSE_S
-                self.queries[turn] = self._start_query(turn)
+                self.queries[index] = self._start_query(QUERIES[index])
                 self._news.set()
 
     # -- status and the end

@@ -28,12 +28,13 @@ from sparkmirror.net.channel import Channel
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.protocol import codes, fetch, produce
 
-IN_FLIGHT_BYTES = 64 << 20
-FETCH_BYTES = 16 << 20
-CURSOR_BYTES = 24 << 20  # one slow partition must not take the room of all
+IN_FLIGHT_BYTES = 32 << 20
+FETCH_BYTES = 8 << 20
+CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
 LONGEST_WAIT_MS = 500
 RECEIPTS_EVERY_S = 1.0
 DRAIN_S = 2.0
+RETRY_EVERY_S = 0.02
 
 RECALLED = "recalled"
 
@@ -118,7 +119,8 @@ class Copy:
         self._ask_scout(now)
         for fetcher in list(self._fetchers.values()):
             self._guarded(fetcher.channel, lambda f=fetcher: self._fetch_more(f, now))  # type: ignore[misc]
-        self._poll(min(0.1, max(0.0, self._deadline - now)))
+        longest = RETRY_EVERY_S if self._lost else RECEIPTS_EVERY_S
+        self._poll(min(longest, max(0.0, self._deadline - now)))
         self._drop_overdue()
 
     def _poll(self, timeout_s: float) -> None:

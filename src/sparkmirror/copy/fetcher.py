@@ -15,6 +15,9 @@ from sparkmirror.net.cluster import group_by
 from sparkmirror.protocol import codes, fetch
 
 PARTITION_BYTES = 4 << 20
+BUSY_BYTES = 64 << 10
+GATHER_BYTES = 1 << 20
+GATHER_MS = 5
 
 Asked = tuple[int, int]  # term and offset
 
@@ -26,6 +29,7 @@ class Fetcher:
         self.node = node
         self.channel = channel
         self.reserved_bytes = 0
+        self._last_bytes = 0
         self._isolation = isolation
         by_id = channel.supports(fetch.API_KEY, fetch.BY_ID)
         self.version = fetch.BY_ID if by_id else fetch.BY_NAME
@@ -39,7 +43,12 @@ class Fetcher:
         return not self.channel.pending
 
     def ask(self, cursors: Iterable[Cursor], max_bytes: int, max_wait_ms: int) -> None:
-        """Send the next fetch for exactly these cursors."""
+        """Send the next fetch for exactly these cursors.
+
+        While much arrives, the broker is asked to gather for a few milliseconds: a fetch for each producer's
+        batch would cost more than the copy. A single record is never waited with.
+        """
+        busy = self._last_bytes >= BUSY_BYTES
         wanted = {cursor: (cursor.term, cursor.fetch_offset) for cursor in cursors}
         full = self._epoch == fetch.FULL_SESSION_EPOCH
         changed = [c for c, asked in wanted.items() if full or self._known.get(c) != asked]
@@ -47,7 +56,8 @@ class Fetcher:
         body = fetch.encode_fetch(
             self.version,
             {key: [_wish(c) for c in group] for key, group in group_by(changed, _key).items()},
-            max_wait_ms=max_wait_ms,
+            max_wait_ms=min(GATHER_MS, max_wait_ms) if busy else max_wait_ms,
+            min_bytes=GATHER_BYTES if busy else 1,
             max_bytes=max_bytes,
             isolation=self._isolation,
             session_id=self._session_id,
@@ -62,6 +72,7 @@ class Fetcher:
     def take(self, frame: memoryview) -> list[tuple[Cursor, fetch.FetchedPartition]]:
         """What an answer brings for cursors that still stand where they asked."""
         self.reserved_bytes = 0
+        self._last_bytes = len(frame)
         answer = fetch.parse_fetch(self.version, frame)
         if answer.error:
             self._restart(answer.error)

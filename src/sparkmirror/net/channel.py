@@ -19,7 +19,6 @@ from typing import Any
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
 from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
-from sparkmirror.net.frames import FramePool
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.produce import Buffer
 from sparkmirror.protocol.wire import Reader, encode_string
@@ -53,7 +52,6 @@ class Channel:
         self._correlation = 0
         self._out: deque[memoryview] = deque()
         self._size = bytearray(4)
-        self._frames = FramePool()
         self._frame: memoryview | None = None
         self._filled = 0
         self.pending: deque[Pending] = deque()
@@ -132,10 +130,7 @@ class Channel:
         while self._fill():
             frame, self._frame = self._frame, None
             assert frame is not None
-            answer = self._match(frame)
-            del frame  # the pool counts who still looks at it
-            yield answer
-            del answer
+            yield self._match(frame)
 
     def _fill(self) -> bool:
         """Read on; True if a whole frame is there."""
@@ -145,7 +140,7 @@ class Channel:
             size = _I32.unpack(self._size)[0]
             if not 4 <= size <= MAX_FRAME_BYTES:
                 raise ProtocolError(f"{self} announced a response of {size} bytes")
-            self._frame = self._frames.take(size)
+            self._frame = memoryview(bytearray(size))
         return self._read_into(self._frame)
 
     def _read_into(self, view: memoryview) -> bool:

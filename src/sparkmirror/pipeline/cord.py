@@ -30,8 +30,8 @@ class Cord:
         self._lines.close()
         self._socket.close()
 
-    def next_round(self, query: int, after: int) -> int:
-        answer = self._ask({"ask": "round", "query": query, "after": after})
+    def next_round(self, after: int) -> int:
+        answer = self._ask({"ask": "round", "after": after})
         return int(answer["round"]) if answer else after
 
     def leases(self, number: int) -> list[str]:

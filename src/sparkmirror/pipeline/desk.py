@@ -2,15 +2,16 @@
 
 Planner, copy and driver are different processes, so they talk over a small socket, a JSON object a line:
 
-    planner -> {"ask":"round","query":0,"after":2}     waits until round 4 is due      <- {"round":4}
+    planner -> {"ask":"round","after":2}               waits until a round is due      <- {"round":4}
     planner -> {"ask":"leases","round":4}                                              <- {"leases":[...]}
     task    -> {"ask":"lease","lease":"4.0"}           waits for its predecessors      <- {"go":[[topic,0,...]]}
     task    <- {"end":true}                            recalled, or the connection closed
     task    -> {"done":[[topic,partition,next,sequence,end],...]}
 
-Two queries take turns: while the tasks of round 4 copy, those of round 5 are started by the other query and wait
-here, so a handover costs milliseconds and not the start of a micro-batch. A connection that closes without `done`
-is a task that died. A task whose connection closes ends its lease: when the driver dies, all leases end.
+A round is given to the first query that asks. There are two: while the tasks of round 4 copy, those of round 5 are
+started by the other query and wait here, so a handover costs milliseconds and not the start of a micro-batch. A
+connection that closes without `done` is a task that died. A task whose connection closes ends its lease: when the
+driver dies, all leases end.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Desk:
         self.token = secrets.token_hex(16)
         self.changed = threading.Condition()
         self._rounds: dict[int, Round] = {}
-        self._newest = -1
+        self._newest = self._taken = -1
         self._hints: dict[tuple[str, str, int], Hint] = {}
         self._closed = False
         desk = self
@@ -129,15 +130,14 @@ class Desk:
 
     # -- the connections' side
 
-    def _next_round(self, query: int, after: int) -> int:
-        """The newest round of this query's turn; waits until there is one."""
-
-        def due() -> bool:
-            return self._closed or (self._newest > after and self._newest % 2 == query)
-
+    def _next_round(self, after: int) -> int:
+        """The newest round, for the first that asks; waits until there is one that nobody has."""
         with self.changed:
-            self.changed.wait_for(due)
-            return after if self._closed else self._newest
+            self.changed.wait_for(lambda: self._closed or self._newest > self._taken)
+            if self._closed:
+                return after
+            self._taken = self._newest
+            return self._newest
 
     def _leases(self, number: int) -> list[str]:
         with self.changed:
@@ -208,7 +208,7 @@ class _Handler(socketserver.StreamRequestHandler):
     def _answer(self, ask: dict[str, Any]) -> None:
         kind = ask.get("ask")
         if kind == "round":
-            self.tell({"round": self.desk._next_round(int(ask["query"]), int(ask["after"]))})
+            self.tell({"round": self.desk._next_round(int(ask["after"]))})
         elif kind == "leases":
             self.tell({"leases": self.desk._leases(int(ask["round"]))})
         elif kind == "lease":

@@ -32,7 +32,6 @@ class LeaseReader(DataSourceStreamReader):
 
     def __init__(self, options: dict[str, str]) -> None:
         self._desk, self._token = options["desk"], options["desktoken"]
-        self._query = int(options["query"])
         self._cord: Cord | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
@@ -40,7 +39,7 @@ class LeaseReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """Waits: an answer without news would be asked again every ten milliseconds."""
-        return {"round": self._connected().next_round(self._query, start["round"])}
+        return {"round": self._connected().next_round(start["round"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         if start == end:

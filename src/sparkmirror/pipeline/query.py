@@ -20,20 +20,14 @@ OBSERVED = "copied"
 
 
 def start_query(
-    spark: SparkSession, desk: Desk, turn: int, ledger: Callable[[list[Receipt]], None], workspace: Path
+    spark: SparkSession, desk: Desk, name: str, ledger: Callable[[list[Receipt]], None], workspace: Path
 ) -> StreamingQuery:
-    """Start the query that takes every second round of leases (`turn` 0 or 1).
+    """Start a query that takes rounds of leases from the desk.
 
     What Spark keeps of a query is not needed to go on, so its checkpoint folder is a new one each time.
     """
     spark.dataSource.register(LeaseSource)
-    leases = (
-        spark.readStream.format(NAME)
-        .option("desk", desk.address)
-        .option("desktoken", desk.token)
-        .option("query", str(turn))
-        .load()
-    )
+    leases = spark.readStream.format(NAME).option("desk", desk.address).option("desktoken", desk.token).load()
     copied = leases.mapInArrow(copy_stage(desk.address, desk.token), RECEIPT_SCHEMA)
     observed = copied.observe(
         OBSERVED,
@@ -47,8 +41,8 @@ def start_query(
 
     return (
         observed.writeStream.foreachBatch(take)
-        .queryName(f"sparkmirror-{turn}")
-        .option("checkpointLocation", tempfile.mkdtemp(prefix=f"query-{turn}-", dir=workspace))
+        .queryName(name)
+        .option("checkpointLocation", tempfile.mkdtemp(prefix=f"{name}-", dir=workspace))
         .start()
     )
 

@@ -103,7 +103,7 @@ def _java_options(log_dir: Path) -> str:
     template = resources.files("sparkmirror.pipeline").joinpath("log4j2.properties").read_text()
     target = log_dir / "log4j2.properties"
     target.write_text(template.replace("@LOG_DIR@", str(log_dir)))
-    return f"-Dlog4j2.configurationFile=file:{target} -XX:+UseSerialGC"
+    return f"-Dlog4j2.configurationFile=file:{target} -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
 def _cause(error: Exception, log_path: Path) -> str:
