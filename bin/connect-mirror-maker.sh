@@ -14,10 +14,19 @@ done
 home=$(CDPATH='' cd -- "$(dirname -- "$self")/.." && pwd) || exit 3
 
 if [ -x "$home/.venv/bin/connect-mirror-maker" ]; then
-    exec "$home/.venv/bin/connect-mirror-maker" "$@"
+    command="$home/.venv/bin/connect-mirror-maker"
+elif command -v connect-mirror-maker >/dev/null; then
+    command=connect-mirror-maker
+else
+    echo "connect-mirror-maker is neither in $home/.venv/bin nor on the PATH: install sparkmirror (see README.md)." >&2
+    exit 3
 fi
-if command -v connect-mirror-maker >/dev/null; then
-    exec connect-mirror-maker "$@"
+
+if [ "${1:-}" = -daemon ]; then
+    shift
+    log=${LOG_DIR:-.}/connect-mirror-maker.out
+    nohup "$command" "$@" >"$log" 2>&1 </dev/null &
+    echo "connect-mirror-maker runs as process $!, its log is $log"
+    exit 0
 fi
-echo "connect-mirror-maker is neither in $home/.venv/bin nor on the PATH: install sparkmirror (see README.md)." >&2
-exit 3
+exec "$command" "$@"

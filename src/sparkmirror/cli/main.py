@@ -116,7 +116,7 @@ def main() -> None:
 
 def connect_mirror_maker() -> None:
     """The same as `sparkmirror run`, under the name that MirrorMaker 2 has."""
-    sys.argv[1:] = ["run", *spread_clusters(a for a in sys.argv[1:] if a != "-daemon")]
+    sys.argv[1:] = ["run", *spread_clusters(sys.argv[1:])]
     app(prog_name="connect-mirror-maker")
 
 

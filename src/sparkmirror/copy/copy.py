@@ -60,14 +60,14 @@ class Copy:
         self._recall = recall
         if recall is not None:
             self._selector.register(recall, selectors.EVENT_READ, RECALLED)
-        self._cursors = [Cursor(lease.flow, p, lease.producer_id) for p in lease.partitions]
+        self._cursors = [Cursor(p, lease.producer_id) for p in lease.partitions]
         self._has_end = all(p.stop_at is not None for p in lease.partitions)
         self._lost = set(self._cursors)
         self._asked: set[Cursor] = set()
         self._fetchers: dict[int, Fetcher] = {}
         self._appenders: dict[int, Appender] = {}
         self._held_bytes = 0
-        self._book = ReceiptBook()
+        self._book = ReceiptBook(lease.flow)
         self._ending = False
         self._recalled = False
 
@@ -98,7 +98,10 @@ class Copy:
                     yield self._book.take()
             self._drain()
             hand_over({c.place: c.hint for c in self._cursors if c.hint})
-            yield self._book.take() + self._last_words()
+            for cursor in self._cursors:
+                if cursor.state is State.LOST and cursor.reason:
+                    self._book.note_fact(cursor.place, WAITING, cursor.reason)
+            yield self._book.take()
         finally:
             self._leave()
 
@@ -235,10 +238,18 @@ class Copy:
         else:
             before = cursor.held_bytes
             try:
-                self._book.add(cursor.take_answer(ready, answer.base_offset))
+                cursor.take_answer(ready, answer.base_offset)
             except MirrorError as fact:
                 self._stop(cursor, fact)
                 return
+            self._book.note_copied(
+                cursor.place,
+                ready.header.first,
+                answer.base_offset,
+                count=ready.header.records,
+                size=len(ready.batch),
+                last_sequence=ready.last_sequence,
+            )
             self._held_bytes += cursor.held_bytes - before
             self._stop_if_drained(cursor)
 
@@ -258,7 +269,7 @@ class Copy:
     def _stop(self, cursor: Cursor, fact: MirrorError) -> None:
         self._held_bytes -= cursor.held_bytes
         cursor.stop(fact)
-        self._book.add(cursor.report(STOPPED, f"{fact.name}: {fact}"))
+        self._book.note_fact(cursor.place, STOPPED, f"{fact.name}: {fact}")
 
     def _lose_channel(self, channel: Channel, reason: str) -> None:
         """A connection is gone: all partitions that went over it are looked up anew."""
@@ -338,7 +349,7 @@ class Copy:
         cursor.target_key = place.target.topic_id if by_id else place.target.name
         cursor.settle(finding.result)
         if cursor.leased.troubled:
-            self._book.add(cursor.report(PASSED, ""))
+            self._book.note_fact(cursor.place, PASSED, "")
 
     # -- the end
 
@@ -350,9 +361,6 @@ class Copy:
             cursor.queue.clear()
         while any(a.channel.pending for a in self._appenders.values()) and time.monotonic() < until:
             self._poll(0.05)
-
-    def _last_words(self) -> list[Receipt]:
-        return [c.report(WAITING, c.reason) for c in self._cursors if c.state is State.LOST and c.reason]
 
     def _leave(self) -> None:
         """Close sessions and connections; a fetch that is still under way is waited for as long as it may take."""

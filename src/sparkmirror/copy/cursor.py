@@ -12,14 +12,13 @@ position was found anew after them, from the target itself.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from sparkmirror.batch.classify import check_passes
 from sparkmirror.batch.header import BatchHeader, has_valid_crc, patch_batch, split_batches
 from sparkmirror.copy.lease import Hint, LeasePartition
 from sparkmirror.copy.position import SEQUENCE_MASK, Position
-from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.protocol.fetch import FetchedPartition, TopicKey
 
@@ -35,8 +34,7 @@ class State(Enum):
     DONE = "done"
 
 
-@dataclass(slots=True)
-class Ready:
+class Ready(NamedTuple):
     """A batch that is patched and waits to be appended, or for its answer."""
 
     term: int
@@ -52,9 +50,9 @@ class Ready:
 class Cursor:
     """One partition of a lease."""
 
-    def __init__(self, flow: str, leased: LeasePartition, producer_id: int) -> None:
-        self.flow = flow
+    def __init__(self, leased: LeasePartition, producer_id: int) -> None:
         self.leased = leased
+        self.place = (leased.topic, leased.partition)
         self.producer_id = producer_id
         self.state = State.LOST
         self.term = 0
@@ -77,10 +75,6 @@ class Cursor:
 
     def __str__(self) -> str:
         return f"{self.leased.topic}-{self.leased.partition}"
-
-    @property
-    def place(self) -> tuple[str, int]:
-        return self.leased.topic, self.leased.partition
 
     def settle(self, position: Position) -> None:
         """Go on from a position that the target's log gave."""
@@ -128,7 +122,7 @@ class Cursor:
             self.sequence = (self.sequence + header.records) & SEQUENCE_MASK
             self.fetch_offset = header.end
 
-    def take_answer(self, ready: Ready, base_offset: int) -> Receipt:
+    def take_answer(self, ready: Ready, base_offset: int) -> None:
         """A batch was appended. Its offset must be the one that it has at the source."""
         header = ready.header
         if base_offset != self.target_next:
@@ -142,37 +136,7 @@ class Cursor:
         self.hint = Hint(header.end, ready.last_sequence, self.target_next)
         self._pause_s = FIRST_PAUSE_S
         self._note_done()
-        return Receipt(
-            flow=self.flow,
-            topic=self.leased.topic,
-            partition=self.leased.partition,
-            source_first=header.first,
-            source_end=header.end,
-            target_first=base_offset,
-            target_end=self.target_next,
-            last_sequence=ready.last_sequence,
-            records=header.records,
-            bytes=len(ready.batch),
-        )
 
     def _note_done(self) -> None:
         if self.leased.stop_at is not None and self.target_next >= self.leased.stop_at:
             self._leave(State.DONE)
-
-    def report(self, kind: str, error: str) -> Receipt:
-        """A receipt that copies nothing and says why."""
-        place = self.hint or Hint(-1, -1, -1)
-        return Receipt(
-            flow=self.flow,
-            topic=self.leased.topic,
-            partition=self.leased.partition,
-            source_first=place.next_offset,
-            source_end=place.next_offset,
-            target_first=place.target_end,
-            target_end=place.target_end,
-            last_sequence=place.last_sequence,
-            records=0,
-            bytes=0,
-            kind=kind,
-            error=error,
-        )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sparkmirror.batch.classify import PASSED
 
 STOPPED = "stopped"
 WAITING = "waiting"
 
+Place = tuple[str, int]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """`source_first..source_end` (exclusive) stands in the target at `target_first..target_end`.
 
-    `kind` is the batches' class (`passed`), or `stopped`/`waiting` with the reason in `error`.
+    `kind` is the batches' class (`passed`), or `stopped`/`waiting` with the reason in `error` and no ranges.
     """
 
     flow: str
@@ -34,56 +36,79 @@ class Receipt:
 class _Run:
     """A range that grows in place: an answer comes for each batch, a receipt goes out once a second."""
 
-    __slots__ = ("bytes", "first", "last_sequence", "records", "source_end", "target_end")
+    __slots__ = ("bytes", "last_sequence", "records", "source_end", "source_first", "target_end", "target_first")
 
-    def __init__(self, first: Receipt) -> None:
-        self.first = first
-        self.source_end = first.source_end
-        self.target_end = first.target_end
-        self.last_sequence = first.last_sequence
-        self.records = first.records
-        self.bytes = first.bytes
-
-    def extend(self, later: Receipt) -> bool:
-        """Take `later` in, if it continues this range on both sides."""
-        if (later.source_first, later.target_first) != (self.source_end, self.target_end):
-            return False
-        if later.kind != self.first.kind:
-            return False
-        self.source_end = later.source_end
-        self.target_end = later.target_end
-        self.last_sequence = later.last_sequence
-        self.records += later.records
-        self.bytes += later.bytes
-        return True
-
-    def close(self) -> Receipt:
-        return replace(
-            self.first,
-            source_end=self.source_end,
-            target_end=self.target_end,
-            last_sequence=self.last_sequence,
-            records=self.records,
-            bytes=self.bytes,
-        )
+    def __init__(self, source_first: int, target_first: int) -> None:
+        self.source_first = self.source_end = source_first
+        self.target_first = self.target_end = target_first
+        self.last_sequence = -1
+        self.records = self.bytes = 0
 
 
 class ReceiptBook:
-    """Collects receipts and hands them out merged: one a partition and run."""
+    """Collects what happens to partitions and hands it out as receipts: one a partition and run."""
 
-    def __init__(self) -> None:
-        self._open: dict[tuple[str, int], _Run] = {}
+    def __init__(self, flow: str) -> None:
+        self._flow = flow
+        self._runs: dict[Place, _Run] = {}
         self._closed: list[Receipt] = []
 
-    def add(self, receipt: Receipt) -> None:
-        key = (receipt.topic, receipt.partition)
-        run = self._open.get(key)
-        if run is None or not run.extend(receipt):
-            if run is not None:
-                self._closed.append(run.close())
-            self._open[key] = _Run(receipt)
+    def note_copied(
+        self, place: Place, source_first: int, target_first: int, *, count: int, size: int, last_sequence: int
+    ) -> None:
+        """A batch of `count` offsets was appended. It continues the partition's run or begins a new one."""
+        run = self._runs.get(place)
+        if run is None or run.source_end != source_first or run.target_end != target_first:
+            self._close(place)
+            run = self._runs[place] = _Run(source_first, target_first)
+        run.source_end = source_first + count
+        run.target_end = target_first + count
+        run.last_sequence = last_sequence
+        run.records += count
+        run.bytes += size
+
+    def note_fact(self, place: Place, kind: str, error: str) -> None:
+        """A partition stopped, waits or is well again."""
+        self._close(place)
+        self._closed.append(
+            Receipt(
+                flow=self._flow,
+                topic=place[0],
+                partition=place[1],
+                source_first=-1,
+                source_end=-1,
+                target_first=-1,
+                target_end=-1,
+                last_sequence=-1,
+                records=0,
+                bytes=0,
+                kind=kind,
+                error=error,
+            )
+        )
 
     def take(self) -> list[Receipt]:
-        out = [*self._closed, *(run.close() for run in self._open.values())]
-        self._closed, self._open = [], {}
+        """All receipts since the last call."""
+        for place in list(self._runs):
+            self._close(place)
+        out, self._closed = self._closed, []
         return out
+
+    def _close(self, place: Place) -> None:
+        run = self._runs.pop(place, None)
+        if run is None:
+            return
+        self._closed.append(
+            Receipt(
+                flow=self._flow,
+                topic=place[0],
+                partition=place[1],
+                source_first=run.source_first,
+                source_end=run.source_end,
+                target_first=run.target_first,
+                target_end=run.target_end,
+                last_sequence=run.last_sequence,
+                records=run.records,
+                bytes=run.bytes,
+            )
+        )

@@ -1,47 +1,36 @@
-"""Receipts that continue each other become one; what does not continue stays apart."""
+"""Ranges that continue each other become one receipt; what does not continue stays apart."""
 
 from __future__ import annotations
 
-from sparkmirror.copy.receipt import STOPPED, Receipt, ReceiptBook
+from sparkmirror.copy.receipt import STOPPED, ReceiptBook
+
+PLACE = ("t", 0)
 
 
-def receipt(first: int, end: int, shift: int = 0, kind: str = "passed") -> Receipt:
-    return Receipt(
-        flow="A->B",
-        topic="t",
-        partition=0,
-        source_first=first,
-        source_end=end,
-        target_first=first + shift,
-        target_end=end + shift,
-        last_sequence=end - 1,
-        records=end - first,
-        bytes=10,
-        kind=kind,
-    )
+def note(book: ReceiptBook, first: int, end: int, shift: int = 0) -> None:
+    book.note_copied(PLACE, first, first + shift, count=end - first, size=10, last_sequence=end - 1)
 
 
 def test_consecutive_ranges_become_one() -> None:
-    book = ReceiptBook()
+    book = ReceiptBook("A->B")
     for i in range(5):
-        book.add(receipt(i * 10, i * 10 + 10))
+        note(book, i * 10, i * 10 + 10)
     (whole,) = book.take()
-    assert (whole.source_first, whole.source_end, whole.records, whole.bytes, whole.last_sequence) == (
-        0,
-        50,
-        50,
-        50,
-        49,
-    )
+    assert (whole.flow, whole.topic, whole.partition, whole.kind) == ("A->B", "t", 0, "passed")
+    assert (whole.source_first, whole.source_end, whole.target_first, whole.target_end) == (0, 50, 0, 50)
+    assert (whole.records, whole.bytes, whole.last_sequence) == (50, 50, 49)
     assert book.take() == []
 
 
-def test_a_change_of_the_shift_or_the_kind_starts_a_new_one() -> None:
-    book = ReceiptBook()
-    for one in (receipt(0, 10), receipt(10, 20, shift=5), receipt(20, 20, shift=5, kind=STOPPED)):
-        book.add(one)
-    assert [(r.source_first, r.target_first, r.kind) for r in book.take()] == [
-        (0, 0, "passed"),
-        (10, 15, "passed"),
-        (20, 25, STOPPED),
+def test_a_change_of_the_shift_or_a_fact_ends_a_run() -> None:
+    book = ReceiptBook("A->B")
+    note(book, 0, 10)
+    note(book, 10, 20, shift=5)
+    book.note_fact(PLACE, STOPPED, "hole")
+    note(book, 20, 30, shift=5)
+    assert [(r.source_first, r.target_first, r.records, r.kind) for r in book.take()] == [
+        (0, 0, 10, "passed"),
+        (10, 15, 10, "passed"),
+        (-1, -1, 0, STOPPED),
+        (20, 25, 10, "passed"),
     ]
