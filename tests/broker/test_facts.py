@@ -7,7 +7,7 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.conftest import Pair
-from tests.support.kafka_client import await_condition, create_topic, produce, read_all, topics, total
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
 
 
@@ -62,6 +62,40 @@ def test_a_foreign_writer_in_the_target_stops_its_partition_before_the_next_appe
         assert values.count(b"again") == 0, "written after the partition was known to have diverged"
 
 
+@pytest.mark.timeout(240)
+def test_records_that_were_removed_before_they_were_copied_are_a_gap_with_its_range(pair: Pair, topic: str) -> None:
+    create_topic(pair.source, topic, 1)
+    text = properties(pair.source, pair.target, topic)
+    produce(pair.source, topic, ({"value": b"%d" % i} for i in range(50)))
+    with MirrorProcess(text, "--once") as mirror:
+        assert mirror.wait(90) == 0, mirror.log()
+    produce(pair.source, topic, ({"value": b"%d" % i} for i in range(50)))
+    admin = AdminClient({"bootstrap.servers": pair.source})
+    for future in admin.delete_records([TopicPartition(topic, 0, 80)]).values():
+        future.result(timeout=30)
+    with MirrorProcess(text, "--once") as mirror:
+        assert mirror.wait(90) == 1
+        assert "gap: source offsets 50..79 were removed" in mirror.log()
+    assert total(pair.target, f"A.{topic}") == 50
+
+
+@pytest.mark.timeout(240)
+def test_a_source_topic_that_was_made_anew_is_named_and_nothing_is_mixed(pair: Pair, topic: str) -> None:
+    create_topic(pair.source, topic, 1)
+    text = properties(pair.source, pair.target, topic)
+    produce(pair.source, topic, ({"value": b"old %d" % i} for i in range(50)))
+    with MirrorProcess(text, "--once") as mirror:
+        assert mirror.wait(90) == 0, mirror.log()
+    delete_topic(pair.source, topic)
+    await_condition(lambda: topic not in topics(pair.source), "the deletion")
+    create_topic(pair.source, topic, 1)
+    produce(pair.source, topic, ({"value": b"new %d" % i} for i in range(80)))
+    with MirrorProcess(text, "--once") as mirror:
+        assert mirror.wait(90) == 1
+        assert "recreated: the source topic" in mirror.log()
+    assert [r.value for r in read_all(pair.target, f"A.{topic}")[0]] == [b"old %d" % i for i in range(50)]
+
+
 def _transaction(servers: str, topic: str, *, commit: bool) -> None:
     producer = Producer({"bootstrap.servers": servers, "transactional.id": f"{topic}-id"})
     producer.init_transactions(30)
@@ -73,4 +107,6 @@ def _transaction(servers: str, topic: str, *, commit: bool) -> None:
     else:
         producer.flush(30)
         producer.abort_transaction(30)
+    # The coordinator writes the marker after it has answered.
+    await_condition(lambda: total(servers, topic) == 4, "the marker")
     produce(servers, topic, [{"value": b"after"}])

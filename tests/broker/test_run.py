@@ -82,7 +82,7 @@ def test_the_status_file_says_where_each_partition_stands(pair: Pair, topic: str
     ("text", "expected"),
     [
         ("clusters = A, B\nA->C.enabled = true\n", ":2: "),
-        ("clusters = A\ntasks.max = many\n", ":2: "),
+        ("clusters = A, B\ntasks.max = many\nA->B.enabled = true\n", ":2: "),
         ("clusters = A, B\nA->B.enabled = true\nA->B.topics = (\n", ":3: "),
         ("", "clusters"),
     ],

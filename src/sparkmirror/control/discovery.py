@@ -58,6 +58,11 @@ class Discovery:
         self._metadata: tuple[Metadata, Metadata] | None = None
         self._complaints: set[str] = set()
 
+    def remember(self, topic: str, source_id: str, target_id: str) -> None:
+        """Which topics an earlier run mirrored: one that was made anew since is not the same."""
+        if source_id:
+            self._ids[topic] = (source_id, target_id)
+
     def look(self) -> Landscape:
         """Bring the target's topics up to the plan, and say what can be mirrored now."""
         source, target, plan = self._plan()

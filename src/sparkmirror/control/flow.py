@@ -125,8 +125,15 @@ class FlowKeeper:
 
     def write_progress(self, positions: Mapping[Place, Progress]) -> None:
         """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
+        landscape = self.view.landscape
+        ids = (
+            {(p.topic, p.partition): (p.source_topic_id, p.target_topic_id) for p in landscape.partitions}
+            if landscape
+            else {}
+        )
         with self._writing:
-            news = {k: p for k, p in positions.items() if self._written.get(k) != p and p.next_offset > 0}
+            named = {k: Progress(*p[:3], *ids.get(k, ())) for k, p in positions.items() if p.next_offset > 0}
+            news = {k: p for k, p in named.items() if self._written.get(k) != p}
             if not news:
                 return
             try:
@@ -138,7 +145,7 @@ class FlowKeeper:
 
     def _written_hint(self, place: Place) -> Hint | None:
         known = self._written.get(place)
-        return Hint(*known) if known and known.target_end >= 0 else None
+        return Hint(*known[:3]) if known and known.target_end >= 0 else None
 
     # -- the keeper's thread
 
@@ -168,6 +175,8 @@ class FlowKeeper:
         producer_id = self._claims.claim_producer_id()
         self._progress.ensure()
         self._written = self._progress.read()
+        for (topic, _), progress in self._written.items():
+            self._discovery.remember(topic, progress.source_topic_id, progress.target_topic_id)
         self._producer_id = producer_id
 
     def _take_lead(self) -> None:

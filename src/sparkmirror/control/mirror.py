@@ -10,6 +10,7 @@ Spark has its tasks ready and waiting. New partitions, a lost task or a lost lea
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -32,6 +34,7 @@ from sparkmirror.control.once import OnceGoal
 from sparkmirror.control.status import mirror_status, progress_line, write_status
 from sparkmirror.copy.lease import Hint, Lease
 from sparkmirror.copy.receipt import Receipt
+from sparkmirror.errors import SetupError
 from sparkmirror.offsets.progress import Progress
 from sparkmirror.pipeline.desk import Desk, Round
 from sparkmirror.pipeline.figures import Figures
@@ -93,6 +96,8 @@ class Mirror:
             self._start_spark()
             while not self._stopping.is_set() and not (self._goal and self._goal.reached(self._hints())):
                 self._turn()
+        except (Py4JError, ConnectionError) as error:
+            raise SetupError(f"Spark's JVM ended: {_first_line(error)}") from error
         finally:
             self._shut_down()
         return self._goal.missing(self._hints()) if self._goal else []
@@ -111,6 +116,8 @@ class Mirror:
         began = time.monotonic()
         self._round = current = self._desk.publish(leases)
         self._watch(current, current.going, START_TIMEOUT_S)
+        if time.monotonic() - began >= START_TIMEOUT_S:
+            log.warning("Spark has not started all tasks within %.0f s: has it executors and slots?", START_TIMEOUT_S)
         lease_s = min(lease.seconds for lease in leases)
         self._watch(current, current.ended, lease_s - min(LEAD_S, lease_s / 2))
         if current.ended():
@@ -243,15 +250,14 @@ class Mirror:
                 positions = {place: Progress(*hint) for place, hint in hints.items()}
                 next(k for k in self.keepers if k.flow.name == flow).write_progress(positions)
         for query in self.queries:
-            try:
+            with contextlib.suppress(PySparkException, Py4JError, OSError):  # it ended by itself
                 query.stop()
-            except PySparkException as error:
-                log.debug("query %s: %s", query.name, error)
         for keeper in self.keepers:
             keeper.stop()
         self._write_status()
         if self.spark is not None:
-            self.spark.stop()
+            with contextlib.suppress(PySparkException, Py4JError, OSError):
+                self.spark.stop()
         shutil.rmtree(self._workspace, ignore_errors=True)
 
 

@@ -20,7 +20,7 @@ from sparkmirror.copy.appender import Appender
 from sparkmirror.copy.cursor import Cursor, Ready, State
 from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.copy.lease import Hint, Lease
-from sparkmirror.copy.position import Position, out_of_range
+from sparkmirror.copy.position import Position
 from sparkmirror.copy.receipt import STOPPED, WAITING, Receipt, ReceiptBook
 from sparkmirror.copy.scout import Connections, Finding, Scout
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError
@@ -164,8 +164,10 @@ class Copy:
     def _fetch_more(self, fetcher: Fetcher, now: float) -> None:
         if not fetcher.idle or self._ending:
             return
+        # Each broker may have one answer here and one under way, also while all the others only wait.
+        share = min(FETCH_BYTES, IN_FLIGHT_BYTES // (2 * len(self._fetchers)))
         reserved = sum(f.reserved_bytes for f in self._fetchers.values())
-        room = min(FETCH_BYTES, IN_FLIGHT_BYTES - self._held_bytes - reserved)
+        room = min(share, IN_FLIGHT_BYTES - self._held_bytes - reserved)
         cursors = [
             c
             for c in self._cursors
@@ -174,7 +176,7 @@ class Copy:
             and c.held_bytes < CURSOR_BYTES
             and c.pending_fact is None
         ]
-        if not cursors or room < FETCH_BYTES // 4:
+        if not cursors or room < share // 4:
             return
         left_ms = int((self._deadline - now) * 1000)
         fetcher.ask(cursors, room, max(0, min(LONGEST_WAIT_MS, left_ms)))
@@ -201,6 +203,8 @@ class Copy:
             cursor.take_fetched(fetched)
         except MirrorError as error:
             fact = error
+        except ProtocolError as error:
+            fact = MirrorError("corrupt", f"{error}; if it stays, the source's log is damaged there")
         self._held_bytes += cursor.held_bytes - before
         if cursor.queue and cursor.target_node in self._appenders:
             self._appenders[cursor.target_node].offer(cursor)
@@ -210,9 +214,8 @@ class Copy:
 
     def _refused_by_source(self, cursor: Cursor, fetched: fetch.FetchedPartition) -> None:
         if fetched.error == codes.OFFSET_OUT_OF_RANGE:
-            if not cursor.held_bytes:
-                end = fetched.high_watermark
-                self._stop(cursor, out_of_range(cursor.fetch_offset, fetched.log_start, end))
+            cursor.is_out_of_range = True
+            self._lose(cursor, "the source has no such offset")
         elif fetched.error in codes.PASSING:
             self._lose(cursor, f"source: {codes.name_of(fetched.error)}")
         else:

@@ -67,6 +67,7 @@ class Cursor:
         self.queue: deque[Ready] = deque()
         self.in_turn = False  # waits in its appender's line
         self.held_bytes = 0
+        self.is_out_of_range = False  # the source refused the offset: look why
         self.reason = ""
         self.fact: MirrorError | None = None
         self.pending_fact: MirrorError | None = None  # holds once all that was queued is appended
@@ -107,6 +108,7 @@ class Cursor:
 
     def take_fetched(self, fetched: FetchedPartition) -> None:
         """Queue the batches of a fetch, patched; stop at the first that can't pass."""
+        self.is_out_of_range = False
         for header, batch in split_batches(fetched.records):
             if header.magic == 2 and header.end <= self.fetch_offset:
                 continue

@@ -19,7 +19,6 @@ write: `unguarded_ok`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sparkmirror.batch.header import HEADER_BYTES, BatchHeader
@@ -40,6 +39,7 @@ class Place:
     source: TopicInfo
     target: TopicInfo
     hint: Hint | None = None
+    check_range: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,8 @@ def find_positions(
             continue
         try:
             position = _decide(source, target, place, producer_id, states[key], ends[key], unguarded_ok)
+            if position is not None and place.check_range:
+                _check_range(source, place, position.next_offset)
         except MirrorError as error:
             found[index] = error
             continue
@@ -165,7 +167,7 @@ def _compare_with_source(source: Cluster, place: Place, ours: BatchHeader, bytes
     """The source must hold the same records there. What retention has removed can't be compared any more."""
     theirs = fetch_batch_at(source, place.source, place.partition, ours.first)
     if theirs is None:
-        _check_reachable(source, place, ours.end)
+        _check_range(source, place, ours.end)
         return
     header, bytes_here = theirs
     same = (
@@ -181,32 +183,19 @@ def _compare_with_source(source: Cluster, place: Place, ours: BatchHeader, bytes
         )
 
 
-def _check_reachable(source: Cluster, place: Place, next_offset: int) -> None:
+def _check_range(source: Cluster, place: Place, next_offset: int) -> None:
+    """Name it if the source can't give the next offset: removed before it was copied, or not written any more."""
     key = (place.source.name, place.partition)
     leader = {key: place.source.leaders[place.partition]}
-    end = list_offsets(source, leader, LATEST).get(key)
+    start, end = list_offsets(source, leader, EARLIEST).get(key), list_offsets(source, leader, LATEST).get(key)
+    if start is not None and next_offset < start:
+        raise MirrorError(
+            "gap",
+            f"source offsets {next_offset}..{start - 1} were removed before they could be copied "
+            "(retention or DeleteRecords)",
+        )
     if end is not None and end < next_offset:
         raise MirrorError(
             "source-truncated",
             f"the target holds records up to offset {next_offset - 1} but the source's log ends at {end}",
         )
-
-
-def out_of_range(next_offset: int, log_start: int, end: int) -> MirrorError:
-    """Names what it means that the source has no such offset to fetch."""
-    if next_offset < log_start:
-        return MirrorError(
-            "gap",
-            f"source offsets {next_offset}..{log_start - 1} were removed before they could be copied "
-            "(retention or DeleteRecords)",
-        )
-    return MirrorError(
-        "source-truncated",
-        f"the next offset to copy is {next_offset} but the source's log ends at {end}",
-    )
-
-
-def topic_leaders(infos: Mapping[str, TopicInfo], topic: str, partition: int) -> bool:
-    """Whether the partition has a leader at the moment."""
-    info = infos.get(topic)
-    return bool(info and partition in info.leaders and info.leaders[partition].node >= 0)

@@ -144,7 +144,7 @@ def _place(cursor: Cursor, source: Metadata, target: Metadata) -> Place | Mirror
         if info.leaders[leased.partition].node < 0:
             return f"{side} {name}-{leased.partition} has no leader"
     assert here is not None and there is not None
-    return Place(leased.partition, here, there, cursor.hint)
+    return Place(leased.partition, here, there, cursor.hint, cursor.is_out_of_range)
 
 
 def _was_recreated(info: TopicInfo, wanted: str) -> bool:

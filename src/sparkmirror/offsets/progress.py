@@ -22,11 +22,13 @@ PARTITIONS = 25
 
 
 class Progress(NamedTuple):
-    """Where a partition stood. Fields after `next_offset` are -1 if Connect wrote the record."""
+    """Where a partition stood. What Connect does not write is -1 or empty in its records."""
 
     next_offset: int
     last_sequence: int
     target_end: int
+    source_topic_id: str = ""
+    target_topic_id: str = ""
 
 
 def progress_topic(source_alias: str) -> str:
@@ -43,6 +45,8 @@ def encode_value(progress: Progress) -> bytes:
         "offset": progress.next_offset - 1,
         "sequence": progress.last_sequence,
         "target_end": progress.target_end,
+        "source_topic_id": progress.source_topic_id,
+        "target_topic_id": progress.target_topic_id,
     }
     return json.dumps(value, separators=(",", ":")).encode()
 
@@ -60,7 +64,11 @@ def parse_record(
             return place, None
         fields = json.loads(value)
         progress = Progress(
-            int(fields["offset"]) + 1, int(fields.get("sequence", -1)), int(fields.get("target_end", -1))
+            int(fields["offset"]) + 1,
+            int(fields.get("sequence", -1)),
+            int(fields.get("target_end", -1)),
+            str(fields.get("source_topic_id", "")),
+            str(fields.get("target_topic_id", "")),
         )
     except (ValueError, TypeError, KeyError):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import sys
 from collections.abc import Mapping
 from importlib import resources
@@ -20,6 +21,7 @@ from sparkmirror.errors import SetupError
 
 TASK_FAILURES = 4
 SPARE_SLOTS = 2
+MASTER_TIMEOUT_S = 5.0
 DEFAULT_MASTER = "local[*]"
 _LOCAL = re.compile(r"local(\[(\*|\d+)(,\s*\d+)?\])?")
 
@@ -67,6 +69,7 @@ def start_spark(user: Mapping[str, str], leases: int, workspace: Path) -> SparkS
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         raise SetupError("Spark needs Java 17 or later: install a JDK and put java on the PATH, or set JAVA_HOME")
     settings = plan_settings(user, leases, workspace)
+    check_master(settings["spark.master"])
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
     # Planning in the driver's JVM and Python's own client read the interpreter from the environment.
@@ -80,12 +83,27 @@ def start_spark(user: Mapping[str, str], leases: int, workspace: Path) -> SparkS
             gateway = launch_gateway(  # type: ignore[no-untyped-call]
                 conf, {"stderr": log, "stdout": log, "start_new_session": True}
             )
-        context = SparkContext(conf=conf, gateway=gateway)
+        return SparkSession(SparkContext(conf=conf, gateway=gateway))
     except (Py4JJavaError, PySparkRuntimeError) as error:
         raise SetupError(
             f"Spark can't start with spark.master={settings['spark.master']}: {_cause(error, log_path)}"
         ) from error
-    return SparkSession(context)
+
+
+def check_master(master: str) -> None:
+    """A standalone master that can't be reached is said at once; Spark itself would try for a minute."""
+    if not master.startswith("spark://"):
+        return
+    failures = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=MASTER_TIMEOUT_S).close()
+        except (OSError, ValueError) as error:
+            failures.append(f"{address}: {error}")
+        else:
+            return
+    raise SetupError(f"spark.master={master} can't be reached: {'; '.join(failures)}")
 
 
 def count_slots(spark: SparkSession) -> int:

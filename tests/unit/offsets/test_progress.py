@@ -16,7 +16,7 @@ def test_the_offset_is_the_last_replicated_one() -> None:
 
 
 def test_our_record_is_read_back() -> None:
-    progress = Progress(43, 42, 43)
+    progress = Progress(43, 42, 43, "source-id", "target-id")
     assert parse_record(encode_key("a", "t", 3), encode_value(progress), "a") == (("t", 3), progress)
 
 
