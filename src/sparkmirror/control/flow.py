@@ -25,6 +25,7 @@ from sparkmirror.topology.leases import plan_leases
 log = logging.getLogger("sparkmirror.flow")
 
 LEADERSHIP_EVERY_S = 2.0
+LONGEST_LEASE = 2  # times lease.seconds, if no successor comes
 SILENT_ROUNDS = 3  # a leader that misses so many rounds is taken over from
 SKEW_MARGIN_S = 2.0
 FIRST_PAUSE_S = 0.5
@@ -113,7 +114,7 @@ class FlowKeeper:
                 target=self.target.address,
                 producer_id=self._producer_id,
                 generation=view.generation,
-                seconds=self.flow.lease_s,
+                seconds=LONGEST_LEASE * self.flow.lease_s,
                 partitions=tuple(
                     replace(wanted[k], hint=hints.get(k) or self._written_hint(k), troubled=k in troubled)
                     for k in group
@@ -183,7 +184,7 @@ class FlowKeeper:
         """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
         earlier = self._claims.leader
         if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
-            self._unguarded_until = time.monotonic() + self.flow.lease_s + SKEW_MARGIN_S
+            self._unguarded_until = time.monotonic() + LONGEST_LEASE * self.flow.lease_s + SKEW_MARGIN_S
         self._has_led = True
         self.view.generation = self._claims.lead()
         self._note_leadership()

@@ -4,8 +4,9 @@
     round 5               published |... waits ....|== go ===========…      the other
                                      <- LEAD_S ->
 
-A round begins when the last one's tasks have said that they are done. It is published some seconds before, so that
-Spark has its tasks ready and waiting. New partitions, a lost task or a lost lead end a round early.
+A round is published some seconds before the last one's time is over, so that Spark starts its tasks. When these are
+there, the desk lets the last ones end, and when they are done the new ones go. New partitions or a lost task bring the
+next round forward; a lost lead ends the leases at once.
 """
 
 from __future__ import annotations
@@ -111,6 +112,7 @@ class Mirror:
         assert self._desk is not None
         leases = self._plan(self._desk.next_number)
         if not leases:
+            self._desk.recall()
             self._wait(IDLE_S)
             return
         began = time.monotonic()
@@ -118,12 +120,10 @@ class Mirror:
         self._watch(current, current.going, START_TIMEOUT_S)
         if time.monotonic() - began >= START_TIMEOUT_S:
             log.warning("Spark has not started all tasks within %.0f s: has it executors and slots?", START_TIMEOUT_S)
-        lease_s = min(lease.seconds for lease in leases)
+        lease_s = min(keeper.flow.lease_s for keeper in self.keepers)
         self._watch(current, current.ended, lease_s - min(LEAD_S, lease_s / 2))
         if current.ended():
             self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
-        elif self._news.is_set() or any(s.lost for s in current.states.values()):
-            self._desk.recall()
 
     def _plan(self, number: int) -> list[Lease]:
         hints = self._hints()

@@ -5,13 +5,13 @@ Planner, copy and driver are different processes, so they talk over a small sock
     planner -> {"ask":"round","after":2}               waits until a round is due      <- {"round":4}
     planner -> {"ask":"leases","round":4}                                              <- {"leases":[...]}
     task    -> {"ask":"lease","lease":"4.0"}           waits for its predecessors      <- {"go":[[topic,0,...]]}
-    task    <- {"end":true}                            recalled, or the connection closed
+    task    <- {"end":true}                            its successors wait, or it is recalled
     task    -> {"done":[[topic,partition,next,sequence,end],...]}
 
 A round is given to the first query that asks. There are two: while the tasks of round 4 copy, those of round 5 are
-started by the other query and wait here, so a handover costs milliseconds and not the start of a micro-batch. A
-connection that closes without `done` is a task that died. A task whose connection closes ends its lease: when the
-driver dies, all leases end.
+started by the other query and wait here. Only when all that copy a flow next are there are those of round 4 told to
+end, so a handover costs milliseconds, however long Spark takes to start a task. A connection that closes without
+`done` is a task that died. A task whose connection closes ends its lease: when the driver dies, all leases end.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ class LeaseState:
     phase: Phase = Phase.PLANNED
     lost: bool = False
     handler: _Handler | None = None
+
+    def end(self) -> None:
+        """Tell the task to finish what is in flight and return."""
+        if self.handler and self.phase is Phase.GOING:
+            self.handler.tell({"end": True})
 
 
 @dataclass(slots=True)
@@ -94,13 +99,16 @@ class Desk:
     # -- the driver's side
 
     def publish(self, leases: Iterable[Lease]) -> Round:
-        """A new round. Leases of earlier rounds that have not begun are void."""
+        """A new round. Leases of earlier rounds that have not begun are void; flows that are not in it end."""
         with self.changed:
-            void = [s for s in self._states() if s.phase in (Phase.PLANNED, Phase.THERE)]
-            for state in void:
-                state.phase = Phase.DONE
             self._newest += 1
             fresh = Round(self._newest, {lease.lease_id: LeaseState(lease) for lease in leases})
+            flows = {state.lease.flow for state in fresh.states.values()}
+            for state in self._states():
+                if state.phase in (Phase.PLANNED, Phase.THERE):
+                    state.phase = Phase.DONE
+                elif state.lease.flow not in flows:
+                    state.end()
             self._rounds = {n: r for n, r in self._rounds.items() if not r.ended()} | {self._newest: fresh}
             self.changed.notify_all()
             return fresh
@@ -112,9 +120,8 @@ class Desk:
     def recall(self) -> None:
         """Ask every task to finish what is in flight and return."""
         with self.changed:
-            handlers = [s.handler for s in self._states() if s.handler and s.phase is Phase.GOING]
-        for handler in handlers:
-            handler.tell({"end": True})
+            for state in self._states():
+                state.end()
 
     def wait(self, predicate: Callable[[], bool], timeout_s: float) -> bool:
         with self.changed:
@@ -151,8 +158,17 @@ class Desk:
             if state is None or state.phase is not Phase.PLANNED or self._closed:
                 return None
             state.phase, state.handler = Phase.THERE, handler
+            self._relieve(state.lease.flow)
             self.changed.notify_all()
             return state
+
+    def _relieve(self, flow: str) -> None:
+        """When all that copy a flow next are there, those that copy it now may end."""
+        of_flow = [(n, s) for n, r in self._rounds.items() for s in r.states.values() if s.lease.flow == flow]
+        if all(s.phase is not Phase.PLANNED for n, s in of_flow if n == self._newest):
+            for number, state in of_flow:
+                if number < self._newest:
+                    state.end()
 
     def _await_turn(self, state: LeaseState) -> Sequence[Any] | None:
         """Wait until no earlier lease of the flow can write; then the newest hints."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import threading
 from collections.abc import Iterator
@@ -81,6 +82,32 @@ def test_a_task_waits_until_its_predecessor_is_done_and_gets_its_positions(desk:
     cords[0].tell_done({("t", 0): Hint(5, 4, 5)})
     assert second.get() == {("t", 0): Hint(5, 4, 5)}
     assert desk.hints() == {("A->B", "t", 0): Hint(5, 4, 5)}
+
+
+def test_a_task_is_relieved_only_when_all_its_successors_are_there(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    desk.publish([lease("1.a"), lease("1.b")])
+    first = Waiting(lambda: cords[1].wait_for_turn("1.a"))
+    assert desk.wait(lambda: desk._rounds[1].states["1.a"].phase is Phase.THERE, 5)
+    assert not is_readable(cords[0], 0.1)
+    second = Waiting(lambda: cords[2].wait_for_turn("1.b"))
+    assert is_readable(cords[0], 5)
+    cords[0].tell_done({})
+    assert (first.get(), second.get()) == ({}, {})
+
+
+def test_a_flow_that_has_no_lease_in_a_round_ends(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a"), lease("0.b", flow="B->A")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    assert cords[1].wait_for_turn("0.b") == {}
+    desk.publish([lease("1.a")])
+    assert is_readable(cords[1], 5)
+    assert not is_readable(cords[0], 0.1)
+
+
+def is_readable(cord: Cord, timeout_s: float) -> bool:
+    return bool(select.select([cord], [], [], timeout_s)[0])
 
 
 def test_other_flows_are_not_waited_for(desk: Desk, cords: list[Cord]) -> None:
