@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import selectors
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Protocol
 
 from sparkmirror.batch.classify import PASSED
@@ -25,7 +25,8 @@ from sparkmirror.copy.receipt import STOPPED, WAITING, Receipt, ReceiptBook
 from sparkmirror.copy.scout import Connections, Finding, Scout
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError
 from sparkmirror.net.channel import Channel
-from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.cluster import Cluster, Leader
+from sparkmirror.net.offsets import LATEST, describe_producer, list_offsets
 from sparkmirror.protocol import codes, fetch, produce
 
 IN_FLIGHT_BYTES = 32 << 20
@@ -72,10 +73,25 @@ class Copy:
         self._recalled = False
 
     def warm_up(self) -> None:
-        """Open connections while the turn has not come. A cluster that does not answer is met again in `run`."""
-        for cluster in (self._source, self._target):
-            with contextlib.suppress(ConnectionLostError, ProtocolError, BrokerError):
-                cluster.fetch_metadata([])
+        """Connect, and ask once what `run` will ask, while the turn has not come: the first of each takes longer.
+
+        Nothing of the answers is kept. A cluster that does not answer is met again in `run`.
+        """
+        with contextlib.suppress(ConnectionLostError, ProtocolError, BrokerError):
+            sources = _leaders(self._source, {p.topic for p in self.lease.partitions})
+            targets = _leaders(self._target, {p.remote for p in self.lease.partitions})
+            mine = {(p.remote, p.partition) for p in self.lease.partitions}
+            leaders = {place: leader for place, leader in targets.items() if place in mine}
+            describe_producer(self._target, leaders, self.lease.producer_id)
+            list_offsets(self._target, leaders, LATEST, log_end=True)
+            here = {sources[c.place].node for c in self._cursors if c.place in sources}
+            there = {leader.node for leader in leaders.values()}
+            self._adopt(
+                Connections(
+                    {node: self._source.connect(node) for node in here if node >= 0},
+                    {node: self._target.connect(node) for node in there if node >= 0},
+                )
+            )
 
     def run(
         self, hints: Mapping[Place, Hint], hand_over: Callable[[dict[Place, Hint]], None]
@@ -379,6 +395,11 @@ class Copy:
         self._scout.close()
         self._source.close()
         self._target.close()
+
+
+def _leaders(cluster: Cluster, topics: Collection[str]) -> dict[Place, Leader]:
+    found = cluster.fetch_metadata(sorted(topics)).topics
+    return {(name, p): leader for name, info in found.items() for p, leader in info.leaders.items()}
 
 
 def _refusal(side: str, code: int, message: str | None) -> MirrorError:

@@ -43,6 +43,7 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
     try:
         copy = Copy(lease, recall=cord)
         copy.warm_up()
+        yield []  # Spark sets up a worker's output at its first rows, which takes long: not while copying
         hints = cord.wait_for_turn(lease.lease_id)
         if hints is not None:
             yield from copy.run(hints, cord.tell_done)
