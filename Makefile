@@ -29,7 +29,7 @@ test: setup
 	@$(BIN)/pytest
 
 test-unit: setup
-	@$(BIN)/pytest tests/unit tests/property
+	@$(BIN)/pytest tests/unit
 
 check: setup
 	@$(BIN)/ruff format --check .

@@ -18,6 +18,7 @@ import pyarrow as pa
 from awscrt.checksums import crc32c
 
 from bench.sizes import PARTITIONS, RECORD_BYTES, SMALL_RECORD_BYTES
+from sparkmirror.protocol.wire import encode_uvarint
 
 RECORDS_A_BATCH = 64  # of 1,000 bytes: 64.6 KB, just under a batch.size of 65,536
 SMALL_BATCHES = (1, 10)
@@ -37,13 +38,7 @@ class Batch(NamedTuple):
 
 def encode_varint(value: int) -> bytes:
     """Zigzag LEB128."""
-    value = (value << 1) ^ (value >> 63)
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    return encode_uvarint((value << 1) ^ (value >> 63))
 
 
 def build_batch(values: Sequence[bytes], *, timestamp_ms: int, lz4: bool = False) -> Batch:
