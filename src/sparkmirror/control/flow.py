@@ -95,6 +95,7 @@ class FlowKeeper:
         round_number: int,
         *,
         hints: Mapping[Place, Hint],
+        weights: Mapping[Place, float],
         troubled: Collection[Place],
         stop_at: Mapping[Place, int] | None,
     ) -> list[Lease]:
@@ -105,7 +106,7 @@ class FlowKeeper:
         wanted = {(p.topic, p.partition): p for p in view.landscape.partitions}
         if stop_at is not None:
             wanted = {k: replace(p, stop_at=stop_at[k]) for k, p in wanted.items() if k in stop_at}
-        groups = plan_leases(list(wanted), max(1, tasks), view.landscape.leaders, {})
+        groups = plan_leases(list(wanted), max(1, tasks), view.landscape.leaders, weights)
         return [
             Lease(
                 lease_id=f"{round_number}.{self.flow.name}.{index}",

@@ -33,6 +33,7 @@ class Ledger:
         self._positions: dict[str, dict[Place, Progress]] = {}
         self._facts: dict[str, dict[Place, Fact]] = {}
         self._bytes: dict[str, deque[tuple[float, int]]] = {}
+        self._traffic: dict[str, dict[Place, float]] = {}
         self.records = 0
         self.bytes = 0
         self.rounds = 0
@@ -41,6 +42,8 @@ class Ledger:
         """Note a round's receipts; by flow, the positions that moved."""
         with self._lock:
             self.rounds += 1
+            for flow in {receipt.flow for receipt in receipts}:
+                self._fade(flow)
             moved: dict[str, dict[Place, Progress]] = {}
             said: dict[tuple[str, Place], Receipt] = {}
             for receipt in receipts:
@@ -60,6 +63,11 @@ class Ledger:
         with self._lock:
             return dict(self._facts.get(flow, {}))
 
+    def traffic(self, flow: str) -> dict[Place, float]:
+        """Bytes of each partition in the last rounds, older ones counting half of the next: weights for leases."""
+        with self._lock:
+            return dict(self._traffic.get(flow, {}))
+
     def rate(self, flow: str) -> float:
         """Bytes a second over the last half minute."""
         with self._lock:
@@ -73,6 +81,13 @@ class Ledger:
         self.records += receipt.records
         self.bytes += receipt.bytes
         self._bytes.setdefault(receipt.flow, deque()).append((time.monotonic(), receipt.bytes))
+        traffic = self._traffic.setdefault(receipt.flow, {})
+        place = (receipt.topic, receipt.partition)
+        traffic[place] = traffic.get(place, 0.0) + receipt.bytes
+
+    def _fade(self, flow: str) -> None:
+        faded = {place: weight / 2 for place, weight in self._traffic.get(flow, {}).items()}
+        self._traffic[flow] = {place: weight for place, weight in faded.items() if weight >= 1}
 
     def _note_fact(self, flow: str, place: Place, last: Receipt) -> None:
         facts = self._facts.setdefault(flow, {})

@@ -134,6 +134,7 @@ class Mirror:
                 self._tasks(keeper),
                 number,
                 hints=hints.get(keeper.flow.name, {}),
+                weights=self.ledger.traffic(keeper.flow.name),
                 troubled=self.ledger.facts(keeper.flow.name),
                 stop_at=goal.stop_at(keeper, hints) if goal else None,
             )

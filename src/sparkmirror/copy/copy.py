@@ -58,7 +58,6 @@ class Copy:
         self._isolation = isolation
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._scout.wakeup, selectors.EVENT_READ, None)
-        self._recall = recall
         if recall is not None:
             self._selector.register(recall, selectors.EVENT_READ, RECALLED)
         self._cursors = [Cursor(p, lease.producer_id) for p in lease.partitions]
@@ -70,7 +69,6 @@ class Copy:
         self._held_bytes = 0
         self._book = ReceiptBook(lease.flow)
         self._ending = False
-        self._recalled = False
 
     def warm_up(self) -> None:
         """Connect, and ask once what `run` will ask, while the turn has not come: the first of each takes longer.
@@ -106,20 +104,17 @@ class Copy:
         next_receipts = self._started + RECEIPTS_EVERY_S
         for cursor in self._cursors:
             cursor.hint = hints.get(cursor.place, cursor.hint)
-        try:
-            while not self._ended():
-                self._step()
-                if time.monotonic() >= next_receipts:
-                    next_receipts = time.monotonic() + RECEIPTS_EVERY_S
-                    yield self._book.take()
-            self._drain()
-            hand_over({c.place: c.hint for c in self._cursors if c.hint})
-            for cursor in self._cursors:
-                if cursor.state is State.LOST and cursor.reason:
-                    self._book.note_fact(cursor.place, WAITING, cursor.reason)
-            yield self._book.take()
-        finally:
-            self._leave()
+        while not self._ended():
+            self._step()
+            if time.monotonic() >= next_receipts:
+                next_receipts = time.monotonic() + RECEIPTS_EVERY_S
+                yield self._book.take()
+        self._drain()
+        hand_over({c.place: c.hint for c in self._cursors if c.hint})
+        for cursor in self._cursors:
+            if cursor.state is State.LOST and cursor.reason:
+                self._book.note_fact(cursor.place, WAITING, cursor.reason)
+        yield self._book.take()
 
     def _unguarded_ok(self) -> bool:
         return time.monotonic() - self._started >= self.lease.unguarded_wait_s
@@ -147,7 +142,7 @@ class Copy:
             if key.data is None:
                 self._take_findings()
             elif key.data is RECALLED:
-                self._ending = self._recalled = True
+                self._ending = True
                 self._selector.unregister(key.fileobj)
             else:
                 self._guarded(key.data.channel, lambda s=key.data, e=events: self._serve(s, e))  # type: ignore[misc]
@@ -381,10 +376,11 @@ class Copy:
         while any(a.channel.pending for a in self._appenders.values()) and time.monotonic() < until:
             self._poll(0.05)
 
-    def _leave(self) -> None:
+    def close(self) -> None:
         """Close sessions and connections; a fetch that is still under way is waited for as long as it may take."""
+        self._ending = True
         until = time.monotonic() + 1.2 * LONGEST_WAIT_MS / 1000
-        while not self._recalled and any(f.channel.pending for f in self._fetchers.values()):
+        while any(f.channel.pending for f in self._fetchers.values()):
             if time.monotonic() >= until:
                 break
             self._poll(0.1)

@@ -72,6 +72,8 @@ class Scout:
     def close(self) -> None:
         """Give up what is under way: threads that still wait end when their connections are closed."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self.wakeup.close()
+        self._bell.close()
 
     def _tell(self, found: list[Finding] | Connections) -> None:
         self._found.put(found)

@@ -40,14 +40,15 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
     if context is not None and context.attemptNumber() > 0:
         return
     cord = Cord(desk, token)
+    copy = Copy(lease, recall=cord)
     try:
-        copy = Copy(lease, recall=cord)
         copy.warm_up()
         yield []  # Spark sets up a worker's output at its first rows, which takes long: not while copying
         hints = cord.wait_for_turn(lease.lease_id)
         if hints is not None:
             yield from copy.run(hints, cord.tell_done)
     finally:
+        copy.close()
         cord.close()
 
 

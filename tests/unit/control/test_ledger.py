@@ -44,6 +44,17 @@ def test_a_fact_is_said_once_and_clears_when_the_partition_goes_on(caplog: pytes
     assert [r.levelname for r in caplog.records] == ["ERROR", "INFO"]
 
 
+def test_traffic_weighs_partitions_and_fades_when_they_fall_silent() -> None:
+    ledger = Ledger()
+    ledger.take([COPIED, replace(COPIED, partition=1, bytes=300)])
+    assert ledger.traffic("A->B") == {("t", 0): 100.0, ("t", 1): 300.0}
+    ledger.take([COPIED])
+    assert ledger.traffic("A->B") == {("t", 0): 150.0, ("t", 1): 150.0}
+    for _ in range(10):
+        ledger.take([COPIED])
+    assert set(ledger.traffic("A->B")) == {("t", 0)}
+
+
 def test_the_rate_counts_the_last_half_minute() -> None:
     ledger = Ledger()
     ledger.take([replace(COPIED, bytes=30_000_000)])
