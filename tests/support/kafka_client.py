@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 DEADLINE_S = 60.0
@@ -30,6 +30,14 @@ def create_topic(
 ) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     new = NewTopic(topic, num_partitions=partitions, replication_factor=replicas, config=dict(config or {}))
+    admin.create_topics([new])[topic].result(timeout=DEADLINE_S)
+    await_condition(lambda: len(_partitions(admin, topic)) == partitions, f"{topic} to appear")
+
+
+def create_topic_on(servers: str, topic: str, partitions: int, brokers: list[int]) -> None:
+    """A topic with all its replicas on the given brokers, the first of them leading."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    new = NewTopic(topic, num_partitions=partitions, replica_assignment=[brokers] * partitions)
     admin.create_topics([new])[topic].result(timeout=DEADLINE_S)
     await_condition(lambda: len(_partitions(admin, topic)) == partitions, f"{topic} to appear")
 
@@ -76,10 +84,22 @@ def end_offsets(servers: str, topic: str) -> dict[int, int]:
 
 
 def watermarks(servers: str, topic: str) -> dict[int, tuple[int, int]]:
+    """First and end offset of each partition; asked again while leaders move."""
+    until = time.monotonic() + DEADLINE_S
+    while True:
+        try:
+            return _watermarks(servers, topic)
+        except KafkaException:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+def _watermarks(servers: str, topic: str) -> dict[int, tuple[int, int]]:
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "watermarks"})
     try:
         found = consumer.list_topics(topic, timeout=DEADLINE_S).topics[topic].partitions
-        return {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=DEADLINE_S) for p in sorted(found)}
+        return {p: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=10) for p in sorted(found)}
     finally:
         consumer.close()
 
