@@ -36,7 +36,6 @@ _CODEC = 0x07
 _LOG_APPEND_TIME = 0x08
 _TRANSACTIONAL = 0x10
 _CONTROL = 0x20
-_DELETE_HORIZON = 0x40
 
 _LAYOUT = struct.Struct(">qiibIhiqqqhii")
 _PREFIX = struct.Struct(">qiib")
@@ -90,10 +89,6 @@ class BatchHeader(NamedTuple):
     @property
     def is_control(self) -> bool:
         return bool(self.attributes & _CONTROL)
-
-    @property
-    def has_delete_horizon(self) -> bool:
-        return bool(self.attributes & _DELETE_HORIZON)
 
 
 def read_header(batch: memoryview) -> BatchHeader:

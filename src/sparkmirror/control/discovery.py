@@ -21,7 +21,6 @@ from sparkmirror.topology.select import MirroredPartition, TopicPlan, plan_topic
 log = logging.getLogger("sparkmirror.discovery")
 
 ADMIN_TIMEOUT_MS = 15_000
-INVALID_REPLICATION_FACTOR = 38
 
 Place = tuple[str, int]
 
@@ -119,7 +118,7 @@ class Discovery:
             work()
         except BrokerError as error:
             advice = ""
-            if error.code == INVALID_REPLICATION_FACTOR:
+            if error.code == codes.INVALID_REPLICATION_FACTOR:
                 advice = f" (replication.factor is {self._flow.replication_factor}; set it to what the cluster has)"
             if f"{topic}: {error}" not in self._complaints:
                 self._complaints.add(f"{topic}: {error}")

@@ -30,7 +30,6 @@ class Ledger:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._positions: dict[str, dict[Place, Progress]] = {}
         self._facts: dict[str, dict[Place, Fact]] = {}
         self._bytes: dict[str, deque[tuple[float, int]]] = {}
         self._traffic: dict[str, dict[Place, float]] = {}
@@ -53,8 +52,6 @@ class Ledger:
                     position = Progress(receipt.source_end, receipt.last_sequence, receipt.target_end)
                     moved.setdefault(receipt.flow, {})[place] = position
                 self._count(receipt)
-            for flow, positions in moved.items():
-                self._positions.setdefault(flow, {}).update(positions)
             for (flow, place), last in said.items():
                 self._note_fact(flow, place, last)
             return moved

@@ -282,7 +282,7 @@ class Copy:
 
     def _stop(self, cursor: Cursor, fact: MirrorError) -> None:
         self._held_bytes -= cursor.held_bytes
-        cursor.stop(fact)
+        cursor.stop()
         self._book.note_fact(cursor.place, STOPPED, f"{fact.name}: {fact}")
 
     def _lose_channel(self, channel: Channel, reason: str) -> None:

@@ -69,7 +69,6 @@ class Cursor:
         self.held_bytes = 0
         self.is_out_of_range = False  # the source refused the offset: look why
         self.reason = ""
-        self.fact: MirrorError | None = None
         self.pending_fact: MirrorError | None = None  # holds once all that was queued is appended
         self.retry_at = 0.0
         self._pause_s = FIRST_PAUSE_S
@@ -94,10 +93,9 @@ class Cursor:
             self.retry_at = now + self._pause_s
             self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
 
-    def stop(self, fact: MirrorError) -> None:
+    def stop(self) -> None:
         """Nothing more is written to this partition within the lease."""
         self._leave(State.STOPPED)
-        self.fact = fact
 
     def _leave(self, state: State) -> None:
         self.state = state

@@ -10,6 +10,7 @@ from kafka.partitioner.default import murmur2
 from kafka.protocol.admin import CreateTopicsRequest
 from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 
+from sparkmirror.batch.header import read_header
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster, TopicInfo
 from sparkmirror.net.log import append_batch, read_log
@@ -58,8 +59,9 @@ class InternalTopic:
         """Append records to one partition; the last one's offset."""
         last = -1
         for batch in _encode_batches(records):
-            last = self._retried(lambda info, b=batch: append_batch(self._cluster, info, partition, b))  # type: ignore[misc]
-        return last + len(records) - 1 if len(records) else -1
+            first = self._retried(lambda info, b=batch: append_batch(self._cluster, info, partition, b))  # type: ignore[misc]
+            last = first + read_header(memoryview(batch)).last_delta
+        return last
 
     def append_keyed(self, records: Mapping[bytes, bytes | None]) -> None:
         """Append records where Kafka's Java producer would put their keys."""
