@@ -36,6 +36,7 @@ _CODEC = 0x07
 _LOG_APPEND_TIME = 0x08
 _TRANSACTIONAL = 0x10
 _CONTROL = 0x20
+_DELETE_HORIZON = 0x40
 
 _LAYOUT = struct.Struct(">qiibIhiqqqhii")
 _PREFIX = struct.Struct(">qiib")
@@ -119,18 +120,19 @@ def split_batches(records: memoryview) -> Iterator[tuple[BatchHeader, memoryview
         position = after
 
 
-def patch_batch(batch: memoryview, header: BatchHeader, producer_id: int, epoch: int, sequence: int) -> None:
+def patch_batch(batch: memoryview, attributes: int, producer_id: int, epoch: int, sequence: int) -> None:
     """Make a fetched batch ready to be appended by our producer: header fields and CRC, in place.
 
-    Base offset 0 is what a producer sends, the transactional bit goes because the append is no
-    transaction. The records are not touched; the CRC is one pass at memory speed.
+    Base offset 0 is what a producer sends. The transactional bit goes because the append is no transaction, the
+    delete horizon because it is the source's cleaner's (the timestamps stay right without it, KIP-534).
+    The records are not touched; the CRC is one pass at memory speed.
     """
     batch[:8] = b"\0\0\0\0\0\0\0\0"
-    _ATTRIBUTES.pack_into(batch, CRC_FROM, header.attributes & ~_TRANSACTIONAL)
+    _ATTRIBUTES.pack_into(batch, CRC_FROM, attributes & ~(_TRANSACTIONAL | _DELETE_HORIZON))
     _PRODUCER.pack_into(batch, 43, producer_id, epoch, sequence)
     _CRC.pack_into(batch, 17, crc32c(batch[CRC_FROM:]))
 
 
-def has_valid_crc(batch: memoryview, header: BatchHeader) -> bool:
+def has_valid_crc(batch: memoryview) -> bool:
     """Whether the bytes are those that the source's leader stored."""
-    return bool(crc32c(batch[CRC_FROM:]) == header.crc)
+    return bool(crc32c(batch[CRC_FROM:]) == _CRC.unpack_from(batch, 17)[0])

@@ -86,7 +86,23 @@ def _build_flow(settings: Settings, source: ClusterConfig, target: ClusterConfig
         internal_replication_factor=read(keys.INTERNAL_REPLICATION_FACTOR),
         refresh_topics_interval_s=read(keys.REFRESH_TOPICS_INTERVAL),
         lease_s=read(keys.LEASE_SECONDS),
+        offsets_preserve=read(keys.OFFSETS_PRESERVE),
+        max_hole=read(keys.MAX_HOLE),
+        on_gap=read(keys.ON_GAP),
+        on_recreate=read(keys.ON_RECREATE),
+        on_divergence=read(keys.ON_DIVERGENCE),
+        sync_log_start=read(keys.SYNC_LOG_START),
+        bytes_per_second=throttle if (throttle := read(keys.THROTTLE)) > 0 else None,
+        read_committed=_isolation(settings, source.alias, target.alias, problems) == "read_committed",
     )
+
+
+def _isolation(settings: Settings, source: str, target: str, problems: Problems) -> str:
+    """The source consumer's: with the prefix of the role, of the cluster, or of none."""
+    by_role = settings.source_entry(keys.SOURCE_ISOLATION, source, target)
+    if by_role is not None:
+        return parsed(keys.SOURCE_ISOLATION, by_role, problems)
+    return parsed(keys.ISOLATION, settings.source_entry(keys.ISOLATION, source, target), problems)
 
 
 def _enabled_flows(settings: Settings, aliases: Collection[str], problems: Problems) -> Iterator[tuple[str, str]]:

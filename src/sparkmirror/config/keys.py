@@ -67,6 +67,27 @@ REFRESH_TOPICS_INTERVAL = Key(
 )
 LEASE_SECONDS = Key(name="lease.seconds", parse=v.seconds(1), default="10", in_force=_FLOW)
 
+OFFSETS_PRESERVE = Key(
+    name="offsets.preserve", parse=v.one_of("auto", "always", "never"), default="auto", in_force=_FLOW
+)
+MAX_HOLE = Key(name="offsets.preserve.max.hole", parse=v.integer(0, v.LONG_MAX), default="1000000", in_force=_FLOW)
+_POLICY = v.one_of("fail", "continue")
+ON_GAP = Key(name="on.gap", parse=_POLICY, default="fail", in_force=_FLOW)
+ON_RECREATE = Key(name="on.recreate", parse=_POLICY, default="fail", in_force=_FLOW)
+ON_DIVERGENCE = Key(name="on.divergence", parse=_POLICY, default="fail", in_force=_FLOW)
+SYNC_LOG_START = Key(name="sync.log.start.enabled", parse=v.boolean, default="false", in_force=_FLOW)
+THROTTLE = Key(name="throttle.bytes.per.second", parse=v.integer(-1, v.LONG_MAX), default="-1", in_force=_FLOW)
+# MirrorMaker 2 reads uncommitted by default, and so copies aborted records.
+ISOLATION = Key(
+    name="consumer.isolation.level",
+    parse=v.one_of("read_committed", "read_uncommitted"),
+    default="read_committed",
+    in_force=_FLOW | {Scope.CLUSTER},
+)
+SOURCE_ISOLATION = Key(
+    name="source.consumer.isolation.level", parse=ISOLATION.parse, default=ISOLATION.default, in_force=_FLOW
+)
+
 _IN_FORCE: tuple[Key[object], ...] = (
     CLUSTERS,
     BOOTSTRAP_SERVERS,
@@ -78,6 +99,15 @@ _IN_FORCE: tuple[Key[object], ...] = (
     INTERNAL_REPLICATION_FACTOR,
     REFRESH_TOPICS_INTERVAL,
     LEASE_SECONDS,
+    OFFSETS_PRESERVE,
+    MAX_HOLE,
+    ON_GAP,
+    ON_RECREATE,
+    ON_DIVERGENCE,
+    SYNC_LOG_START,
+    THROTTLE,
+    ISOLATION,
+    SOURCE_ISOLATION,
 )
 
 _LONG = v.integer(-1, v.LONG_MAX)
@@ -157,21 +187,14 @@ _LATER: tuple[tuple[str, Callable[[str], object], str], ...] = (
     ("add.source.alias.to.metrics", v.boolean, "false"),
     ("auto.include.jmx.reporter", v.boolean, "true"),
     # our own
-    ("offsets.preserve", v.one_of("auto", "always", "never"), "auto"),
-    ("offsets.preserve.max.hole", _LONG, "1000000"),
     ("pipeline.path", v.one_of("auto", "batches", "records"), "auto"),
     ("topics.map", v.text_list, ""),
     ("transform.sql", v.text, ""),
-    ("on.gap", v.one_of("fail", "continue"), "fail"),
-    ("on.recreate", v.one_of("fail", "continue"), "fail"),
-    ("on.divergence", v.one_of("fail", "continue"), "fail"),
     ("identity.bidirectional", v.boolean, "false"),
     ("sync.topic.deletes.enabled", v.boolean, "false"),
-    ("sync.log.start.enabled", v.boolean, "false"),
     ("sync.group.offsets.rewind", v.boolean, "false"),
     ("sync.topic.acls.prefixed.enabled", v.boolean, "false"),
     ("sync.topic.configs.strict", v.boolean, "false"),
-    ("throttle.bytes.per.second", _LONG, "-1"),
 )
 
 KNOWN_KEYS: dict[str, Key[object]] = {key.name: key for key in _IN_FORCE} | {

@@ -32,6 +32,16 @@ class FlowConfig:
     internal_replication_factor: int
     refresh_topics_interval_s: float
     lease_s: float
+    offsets_preserve: str
+    # Offsets of holes that equal offsets are worth.
+    max_hole: int
+    on_gap: str
+    on_recreate: str
+    on_divergence: str
+    sync_log_start: bool
+    # None: as fast as it goes.
+    bytes_per_second: int | None
+    read_committed: bool
 
     @property
     def name(self) -> str:

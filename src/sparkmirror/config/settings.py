@@ -62,6 +62,15 @@ class Settings:
             Place(Scope.CLUSTER, target, key.name),
         )
 
+    def source_entry(self, key: Key[object], source: str, target: str) -> Entry | None:
+        """What a flow's consumer reads: `A->B.key`, else `A.key`, else the global `key`."""
+        return self._first(
+            key,
+            Place(Scope.FLOW, flow_name(source, target), key.name),
+            Place(Scope.CLUSTER, source, key.name),
+            Place(Scope.GLOBAL, "", key.name),
+        )
+
     def cluster_entry(self, key: Key[object], alias: str) -> Entry | None:
         """`A.key` beats the global `key`."""
         return self._first(key, Place(Scope.CLUSTER, alias, key.name), Place(Scope.GLOBAL, "", key.name))

@@ -11,12 +11,11 @@ from kafka.protocol.admin import CreatePartitionsRequest
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.errors import BrokerError
-from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, Leader, Metadata
-from sparkmirror.net.log import format_topic_id
+from sparkmirror.net.cluster import Cluster, Leader, Metadata
 from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.offsets.internal_topic import create_topic
 from sparkmirror.protocol import codes
-from sparkmirror.topology.select import MirroredPartition, TopicPlan, plan_topics
+from sparkmirror.topology.select import TopicPlan, plan_topics
 
 log = logging.getLogger("sparkmirror.discovery")
 
@@ -53,14 +52,8 @@ class Discovery:
         self._flow = flow
         self._source = source
         self._target = target
-        self._ids: dict[str, tuple[str, str]] = {}
         self._metadata: tuple[Metadata, Metadata] | None = None
         self._complaints: set[str] = set()
-
-    def remember(self, topic: str, source_id: str, target_id: str) -> None:
-        """Which topics an earlier run mirrored: one that was made anew since is not the same."""
-        if source_id:
-            self._ids[topic] = (source_id, target_id)
 
     def look(self) -> Landscape:
         """Bring the target's topics up to the plan, and say what can be mirrored now."""
@@ -69,7 +62,10 @@ class Discovery:
             self._apply(plan)
             source, target, plan = self._plan()
         self._metadata = (source, target)
-        partitions = tuple(self._lease_partition(m, source, target) for m in plan.mirror)
+        partitions = tuple(
+            LeasePartition(topic=m.source.topic, partition=m.source.partition, remote=m.remote_topic)
+            for m in plan.mirror
+        )
         leaders = {
             (m.source.topic, m.source.partition): source.topics[m.source.topic].leaders[m.source.partition].node
             for m in plan.mirror
@@ -133,22 +129,6 @@ class Discovery:
         if answer.error_code != codes.INVALID_PARTITIONS:  # somebody else was faster
             codes.raise_for(answer.error_code, f"topic {topic} can't be extended")
 
-    def _lease_partition(self, m: MirroredPartition, source: Metadata, target: Metadata) -> LeasePartition:
-        seen = (
-            _id_text(source.topics[m.source.topic].topic_id),
-            _id_text(target.topics[m.remote_topic].topic_id),
-        )
-        known = self._ids.setdefault(m.source.topic, seen)
-        if known != seen and known[1] != seen[1]:
-            self._ids[m.source.topic] = known = seen  # the target is new: nothing of the old topic is in it
-        return LeasePartition(
-            topic=m.source.topic,
-            partition=m.source.partition,
-            remote=m.remote_topic,
-            source_topic_id=known[0],
-            target_topic_id=seen[1],
-        )
-
 
 def _counts(metadata: Metadata) -> dict[str, int]:
     return {t.name: len(t.leaders) for t in metadata.topics.values() if not t.error and not t.internal}
@@ -161,7 +141,3 @@ def _leaders(metadata: Metadata, places: Iterable[Place]) -> Mapping[Place, Lead
         if info and partition in info.leaders:
             found[topic, partition] = info.leaders[partition]
     return found
-
-
-def _id_text(topic_id: bytes) -> str:
-    return "" if topic_id == NO_TOPIC_ID else format_topic_id(topic_id)

@@ -14,17 +14,21 @@ from dataclasses import dataclass, replace
 
 from sparkmirror.config.model import ClusterConfig, FlowConfig
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
-from sparkmirror.copy.lease import Hint, Lease
+from sparkmirror.copy.lease import FENCE_STEP, Lease, Rules
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import Claims
-from sparkmirror.offsets.progress import Progress, ProgressTopic
+from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
 from sparkmirror.topology.leases import plan_leases
+from sparkmirror.topology.standing import Standing
 
 log = logging.getLogger("sparkmirror.flow")
 
 LEADERSHIP_EVERY_S = 2.0
+# A generation lasts about one round; rounds that are planned early share it.
+FENCES_A_GENERATION = 4 * FENCE_STEP
 LONGEST_LEASE = 2  # times lease.seconds, if no successor comes
 SILENT_ROUNDS = 3  # a leader that misses so many rounds is taken over from
 SKEW_MARGIN_S = 2.0
@@ -56,8 +60,9 @@ class FlowKeeper:
         self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
         self._writing = threading.Lock()
         self._producer_id: int | None = None
-        self._written: dict[Place, Progress] = {}
+        self._written: dict[Place, Standing] = {}
         self._unguarded_until = 0.0
+        self._fence = 0
         self._last_change = time.monotonic()
         self._last_generation = -1
         self._has_led = False
@@ -94,7 +99,7 @@ class FlowKeeper:
         tasks: int,
         round_number: int,
         *,
-        hints: Mapping[Place, Hint],
+        hints: Mapping[Place, Standing],
         weights: Mapping[Place, float],
         troubled: Collection[Place],
         stop_at: Mapping[Place, int] | None,
@@ -106,6 +111,7 @@ class FlowKeeper:
         wanted = {(p.topic, p.partition): p for p in view.landscape.partitions}
         if stop_at is not None:
             wanted = {k: replace(p, stop_at=stop_at[k]) for k, p in wanted.items() if k in stop_at}
+        fence = self._next_fence()
         groups = plan_leases(list(wanted), max(1, tasks), view.landscape.leaders, weights)
         return [
             Lease(
@@ -114,28 +120,38 @@ class FlowKeeper:
                 source=self.source.address,
                 target=self.target.address,
                 producer_id=self._producer_id,
-                generation=view.generation,
+                fence=fence,
                 seconds=LONGEST_LEASE * self.flow.lease_s,
                 partitions=tuple(
-                    replace(wanted[k], hint=hints.get(k) or self._written_hint(k), troubled=k in troubled)
-                    for k in group
+                    replace(wanted[k], hint=hints.get(k) or self._written.get(k), troubled=k in troubled) for k in group
                 ),
                 unguarded_wait_s=max(0.0, self._unguarded_until - time.monotonic()),
+                rules=self._rules(len(groups)),
             )
             for index, group in enumerate(groups)
         ]
 
-    def write_progress(self, positions: Mapping[Place, Progress]) -> None:
-        """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
-        landscape = self.view.landscape
-        ids = (
-            {(p.topic, p.partition): (p.source_topic_id, p.target_topic_id) for p in landscape.partitions}
-            if landscape
-            else {}
+    def _next_fence(self) -> int:
+        """Higher than every fence before, also those of earlier drivers: generations only grow."""
+        self._fence = max(self._fence + FENCE_STEP, self.view.generation * FENCES_A_GENERATION)
+        return self._fence
+
+    def _rules(self, leases: int) -> Rules:
+        flow = self.flow
+        return Rules(
+            isolation=READ_COMMITTED if flow.read_committed else READ_UNCOMMITTED,
+            preserve=flow.offsets_preserve,
+            max_hole=flow.max_hole,
+            on_gap=flow.on_gap,
+            on_recreate=flow.on_recreate,
+            on_divergence=flow.on_divergence,
+            bytes_per_second=flow.bytes_per_second and flow.bytes_per_second / leases,
         )
+
+    def write_progress(self, positions: Mapping[Place, Standing]) -> None:
+        """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
         with self._writing:
-            named = {k: Progress(*p[:3], *ids.get(k, ())) for k, p in positions.items() if p.next_offset > 0}
-            news = {k: p for k, p in named.items() if self._written.get(k) != p}
+            news = {k: p for k, p in positions.items() if p.next_offset > 0 and self._written.get(k) != p}
             if not news:
                 return
             try:
@@ -144,10 +160,6 @@ class FlowKeeper:
                 log.warning("flow %s: progress was not written: %s", self.flow.name, error)
                 return
             self._written |= news
-
-    def _written_hint(self, place: Place) -> Hint | None:
-        known = self._written.get(place)
-        return Hint(*known[:3]) if known and known.target_end >= 0 else None
 
     # -- the keeper's thread
 
@@ -177,8 +189,6 @@ class FlowKeeper:
         producer_id = self._claims.claim_producer_id()
         self._progress.ensure()
         self._written = self._progress.read()
-        for (topic, _), progress in self._written.items():
-            self._discovery.remember(topic, progress.source_topic_id, progress.target_topic_id)
         self._producer_id = producer_id
 
     def _take_lead(self) -> None:

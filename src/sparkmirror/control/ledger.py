@@ -9,8 +9,8 @@ from collections import deque
 from dataclasses import dataclass
 
 from sparkmirror.control.discovery import Place
-from sparkmirror.copy.receipt import STOPPED, WAITING, Receipt
-from sparkmirror.offsets.progress import Progress
+from sparkmirror.copy.receipt import COPIED, NOTED, STOPPED, WAITING, Receipt
+from sparkmirror.topology.standing import Standing
 
 log = logging.getLogger("sparkmirror.ledger")
 
@@ -31,30 +31,38 @@ class Ledger:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._facts: dict[str, dict[Place, Fact]] = {}
+        self._notes: dict[str, dict[Place, str]] = {}
         self._bytes: dict[str, deque[tuple[float, int]]] = {}
         self._traffic: dict[str, dict[Place, float]] = {}
-        self.records = 0
+        self.records = self.rebuilt = self.holes = 0
         self.bytes = 0
         self.rounds = 0
 
-    def take(self, receipts: list[Receipt]) -> dict[str, dict[Place, Progress]]:
+    def take(self, receipts: list[Receipt]) -> dict[str, dict[Place, Standing]]:
         """Note a round's receipts; by flow, the positions that moved."""
         with self._lock:
             self.rounds += 1
             for flow in {receipt.flow for receipt in receipts}:
                 self._fade(flow)
-            moved: dict[str, dict[Place, Progress]] = {}
+            moved: dict[str, dict[Place, Standing]] = {}
             said: dict[tuple[str, Place], Receipt] = {}
             for receipt in receipts:
                 place = (receipt.topic, receipt.partition)
-                said[receipt.flow, place] = receipt
-                if receipt.records:
-                    position = Progress(receipt.source_end, receipt.last_sequence, receipt.target_end)
-                    moved.setdefault(receipt.flow, {})[place] = position
+                if receipt.kind == NOTED:
+                    self._note(receipt.flow, place, receipt.error)
+                elif receipt.kind != COPIED or receipt.target_end >= 0:
+                    said[receipt.flow, place] = receipt
+                if receipt.target_end >= 0:
+                    moved.setdefault(receipt.flow, {})[place] = receipt.standing
                 self._count(receipt)
             for (flow, place), last in said.items():
                 self._note_fact(flow, place, last)
             return moved
+
+    def notes(self, flow: str) -> dict[Place, str]:
+        """The last fact of each partition that a policy tolerated."""
+        with self._lock:
+            return dict(self._notes.get(flow, {}))
 
     def facts(self, flow: str) -> dict[Place, Fact]:
         with self._lock:
@@ -76,6 +84,8 @@ class Ledger:
 
     def _count(self, receipt: Receipt) -> None:
         self.records += receipt.records
+        self.rebuilt += receipt.rebuilt
+        self.holes += receipt.holes
         self.bytes += receipt.bytes
         self._bytes.setdefault(receipt.flow, deque()).append((time.monotonic(), receipt.bytes))
         traffic = self._traffic.setdefault(receipt.flow, {})
@@ -85,6 +95,12 @@ class Ledger:
     def _fade(self, flow: str) -> None:
         faded = {place: weight / 2 for place, weight in self._traffic.get(flow, {}).items()}
         self._traffic[flow] = {place: weight for place, weight in faded.items() if weight >= 1}
+
+    def _note(self, flow: str, place: Place, error: str) -> None:
+        notes = self._notes.setdefault(flow, {})
+        if notes.get(place) != error:
+            notes[place] = error
+            log.warning("flow %s: %s-%d goes on in spite of %s", flow, *place, error)
 
     def _note_fact(self, flow: str, place: Place, last: Receipt) -> None:
         facts = self._facts.setdefault(flow, {})

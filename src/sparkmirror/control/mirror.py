@@ -33,15 +33,15 @@ from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.once import OnceGoal
 from sparkmirror.control.status import mirror_status, progress_line, write_status
-from sparkmirror.copy.lease import Hint, Lease
+from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import SetupError
-from sparkmirror.offsets.progress import Progress
 from sparkmirror.pipeline.desk import Desk, Round
 from sparkmirror.pipeline.figures import Figures
 from sparkmirror.pipeline.query import start_query
 from sparkmirror.pipeline.session import DEFAULT_MASTER, count_slots, desk_host, is_local, plan_master, start_spark
 from sparkmirror.pipeline.workspace import make_workspace
+from sparkmirror.topology.standing import Standing
 
 log = logging.getLogger("sparkmirror.mirror")
 
@@ -169,8 +169,8 @@ class Mirror:
             with self._desk.changed:
                 self._desk.changed.notify_all()
 
-    def _hints(self) -> dict[str, dict[Place, Hint]]:
-        hints: dict[str, dict[Place, Hint]] = {}
+    def _hints(self) -> dict[str, dict[Place, Standing]]:
+        hints: dict[str, dict[Place, Standing]] = {}
         for (flow, topic, partition), hint in (self._desk.hints() if self._desk else {}).items():
             hints.setdefault(flow, {})[topic, partition] = hint
         return hints
@@ -248,8 +248,7 @@ class Mirror:
                 self._desk.wait(self._round.ended, STOP_WAIT_S)
             self._desk.close()
             for flow, hints in self._hints().items():
-                positions = {place: Progress(*hint) for place, hint in hints.items()}
-                next(k for k in self.keepers if k.flow.name == flow).write_progress(positions)
+                next(k for k in self.keepers if k.flow.name == flow).write_progress(hints)
         for query in self.queries:
             with contextlib.suppress(PySparkException, Py4JError, OSError):  # it ended by itself
                 query.stop()

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
-from sparkmirror.copy.lease import Hint
 from sparkmirror.copy.receipt import STOPPED
+from sparkmirror.topology.standing import Standing
 
 PATIENCE_S = 60.0
 
-Hints = Mapping[str, Mapping[Place, Hint]]
+Hints = Mapping[str, Mapping[Place, Standing]]
 
 
 class OnceGoal:

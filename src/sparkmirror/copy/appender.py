@@ -1,94 +1,209 @@
-"""The target side of the copy: produce requests to one broker, several under way.
+"""The target side of the copy: requests to one broker that write, several under way.
 
-A request carries one batch for each of many partitions (a broker takes no more than one a partition), and
+A produce request carries one batch for each of many partitions (a broker takes no more than one a partition), and
 at most five requests are under way, which is as many batches a partition as a leader remembers for its
 duplicate check.
+
+A hole is a barrier for its partition: it is filled when nothing of the partition is under way, and nothing goes out
+behind it before it is answered. Markers have no sequence, so a fill that is sent twice would be stored twice: the
+first marker of a lease goes alone and shuts out every earlier lease by its fence; then the leader is asked for its
+log end, and only if that is the expected one the rest is filled. So it is after an answer that was lost. Holes of
+many partitions share a request.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from sparkmirror.copy.cursor import Cursor, Ready
+from sparkmirror.copy.cursor import Cursor
+from sparkmirror.copy.lease import FENCE_STEP
+from sparkmirror.copy.queue import PRODUCER_EPOCH, SEQUENCE_MASK, Hole, Ready
 from sparkmirror.errors import ProtocolError
 from sparkmirror.net.channel import Channel
-from sparkmirror.protocol import produce
+from sparkmirror.net.cluster import group_by
+from sparkmirror.protocol import codes, list_offsets, markers, produce
 from sparkmirror.protocol.fetch import TopicKey
 
 MOST_UNDER_WAY = 5
 REQUEST_BYTES = 8 << 20
 ACK_TIMEOUT_MS = 30_000
+TIMEOUT_S = ACK_TIMEOUT_MS / 1000 + 5
 
-Sent = dict[tuple[TopicKey, int], tuple[Cursor, Ready]]
+Partition = tuple[str, int]
+
+
+class Appended(NamedTuple):
+    """The answer to one batch."""
+
+    cursor: Cursor
+    ready: Ready
+    answer: produce.ProducedPartition
+
+
+class Filled(NamedTuple):
+    """The answer to so many markers."""
+
+    cursor: Cursor
+    markers: int
+    error: int
+
+
+class Checked(NamedTuple):
+    """The leader's log end after the first marker of a lease."""
+
+    cursor: Cursor
+    log_end: int
+    error: int
+
+
+Event = Appended | Filled | Checked
+
+
+@dataclass(frozen=True, slots=True)
+class _Batches:
+    sent: dict[tuple[TopicKey, int], tuple[Cursor, Ready]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Markers:
+    sent: dict[Partition, tuple[Cursor, int, int]]  # with term and number
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    sent: dict[Partition, tuple[Cursor, int]]  # with term
 
 
 class Appender:
     """One target broker."""
 
-    def __init__(self, node: int, channel: Channel) -> None:
+    def __init__(self, node: int, channel: Channel, producer_id: int, fence: int) -> None:
         self.node = node
         self.channel = channel
         by_id = channel.supports(produce.API_KEY, produce.BY_ID)
         self.version = produce.BY_ID if by_id else produce.BY_NAME
+        self._marker_version = 1 if channel.supports(markers.API_KEY, 1) else 0
+        self._producer_id = producer_id
+        self._fence = fence
         self._turn: deque[Cursor] = deque()
+        self._holes: list[Cursor] = []
+        self._paused_until = 0.0  # the broker throttles us
 
     @property
     def has_room(self) -> bool:
-        return len(self.channel.pending) < MOST_UNDER_WAY
+        return len(self.channel.pending) < MOST_UNDER_WAY and time.monotonic() >= self._paused_until
 
     def offer(self, cursor: Cursor) -> None:
-        """Batches are queued for a partition that this broker leads."""
+        """Something is queued for a partition that this broker leads."""
         if not cursor.in_turn:
             cursor.in_turn = True
             self._turn.append(cursor)
 
     def send(self) -> None:
-        """Send requests while there is room and something is queued."""
+        """Send requests while there is room and something can go."""
         while self._turn and self.has_room:
-            self._send_next()
+            self._send_batches()
+        if self._holes and self.has_room:
+            self._send_markers()
 
-    def _send_next(self) -> None:
+    def _send_batches(self) -> None:
         """One batch from each cursor in turn, up to the size of a request."""
-        sent: Sent = {}
+        sent: dict[tuple[TopicKey, int], tuple[Cursor, Ready]] = {}
         topics: dict[TopicKey, list[tuple[int, produce.Buffer]]] = {}
         size = 0
         again = []
         while self._turn and size < REQUEST_BYTES:
             cursor = self._turn.popleft()
-            if cursor.queue and cursor.target_node == self.node:
-                ready = cursor.queue.popleft()
+            head = cursor.queue.head if cursor.target_node == self.node else None
+            if isinstance(head, Ready):
+                ready = cursor.queue.pop_batch()
+                cursor.in_flight += 1
                 size += len(ready.batch)
                 sent[cursor.target_key, cursor.leased.partition] = (cursor, ready)
                 topics.setdefault(cursor.target_key, []).append((cursor.leased.partition, ready.batch))
-            if cursor.queue and cursor.target_node == self.node:
-                again.append(cursor)
-            else:
-                cursor.in_turn = False
+                if isinstance(cursor.queue.head, Ready):
+                    again.append(cursor)
+                    continue
+            cursor.in_turn = False
+            if isinstance(head, Hole) and not cursor.in_flight:
+                cursor.in_flight = 1
+                self._holes.append(cursor)
         self._turn.extend(again)
-        if not sent:
-            return
-        pieces = produce.encode_produce(self.version, topics, timeout_ms=ACK_TIMEOUT_MS)
-        self.channel.send(
-            produce.API_KEY,
-            self.version,
-            pieces,
-            flexible=self.version >= produce.FLEXIBLE_FROM,
-            tag=sent,
-            timeout_s=ACK_TIMEOUT_MS / 1000 + 5,
-        )
+        if sent:
+            pieces = produce.encode_produce(self.version, topics, timeout_ms=ACK_TIMEOUT_MS)
+            self._send(produce.API_KEY, self.version, pieces, self.version >= produce.FLEXIBLE_FROM, _Batches(sent))
 
-    def take(self, sent: Sent, frame: memoryview) -> list[tuple[Cursor, Ready, produce.ProducedPartition]]:
-        """The answers for batches of cursors that were not lost since."""
-        _, answers = produce.parse_produce(self.version, frame)
-        news = []
+    def _send_markers(self) -> None:
+        holes, self._holes = self._holes, []
+        for fence, cursors in group_by(holes, self._fence_of).items():
+            sent: dict[Partition, tuple[Cursor, int, int]] = {}
+            for cursor in cursors:
+                head = cursor.queue.head
+                if isinstance(head, Hole) and cursor.target_node == self.node:
+                    most = markers.MOST_MARKERS if cursor.is_fenced else 1
+                    sent[cursor.remote] = (cursor, cursor.term, min(head.end - head.first, most))
+                    cursor.is_filling = True
+            if sent:
+                pieces = markers.encode_markers(
+                    self._marker_version,
+                    {partition: number for partition, (_, _, number) in sent.items()},
+                    producer_id=self._producer_id,
+                    producer_epoch=PRODUCER_EPOCH,
+                    coordinator_epoch=fence,
+                )
+                flexible = self._marker_version >= markers.FLEXIBLE_FROM
+                self._send(markers.API_KEY, self._marker_version, pieces, flexible, _Markers(sent))
+
+    def _fence_of(self, cursor: Cursor) -> int:
+        return (self._fence + min(cursor.fill_attempt, FENCE_STEP - 1)) & SEQUENCE_MASK
+
+    def check_ends(self, cursors: Sequence[Cursor]) -> None:
+        """Ask for the log ends of partitions that got their first marker of this lease."""
+        for cursor in cursors:
+            cursor.in_flight += 1
+        asked = {c.remote: (c, c.term) for c in cursors}
+        body = list_offsets.encode_log_ends(asked)
+        self._send(list_offsets.API_KEY, list_offsets.VERSION, [body], False, _Ends(asked))
+
+    def _send(self, api_key: int, version: int, pieces: Sequence[produce.Buffer], flexible: bool, tag: object) -> None:
+        self.channel.send(api_key, version, pieces, flexible=flexible, tag=tag, timeout_s=TIMEOUT_S)
+
+    def take(self, tag: object, frame: memoryview) -> list[Event]:
+        """What an answer says of cursors that were not lost since they asked."""
+        if isinstance(tag, _Batches):
+            return list(self._take_batches(tag, frame))
+        if isinstance(tag, _Markers):
+            return list(self._take_markers(tag, frame))
+        assert isinstance(tag, _Ends)
+        ends = list_offsets.parse_log_ends(frame)
+        unknown = (codes.UNKNOWN_TOPIC_OR_PARTITION, -1)
+        return [
+            Checked(cursor, ends.get(partition, unknown)[1], ends.get(partition, unknown)[0])
+            for partition, (cursor, term) in tag.sent.items()
+            if term == cursor.term
+        ]
+
+    def _take_batches(self, tag: _Batches, frame: memoryview) -> Iterator[Event]:
+        throttle_ms, answers = produce.parse_produce(self.version, frame)
+        if throttle_ms:
+            self._paused_until = time.monotonic() + throttle_ms / 1000
         for answer in answers:
-            known = sent.get((answer.topic, answer.partition))
+            known = tag.sent.get((answer.topic, answer.partition))
             if known is None:
                 raise ProtocolError(f"{self.channel} answered for a partition that was not sent")
             cursor, ready = known
             if ready.term == cursor.term:
-                news.append((cursor, ready, answer))
-        return news
+                yield Appended(cursor, ready, answer)
+
+    def _take_markers(self, tag: _Markers, frame: memoryview) -> Iterator[Event]:
+        errors = markers.parse_markers(self._marker_version, frame)
+        for partition, (cursor, term, number) in tag.sent.items():
+            if term == cursor.term:
+                yield Filled(cursor, number, errors.get(partition, codes.UNKNOWN_TOPIC_OR_PARTITION))
 
     def leave(self) -> None:
         self.channel.close()

@@ -15,26 +15,28 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Protocol
 
-from sparkmirror.batch.classify import PASSED
 from sparkmirror.copy.appender import Appender
-from sparkmirror.copy.cursor import Cursor, Ready, State
+from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.fetcher import Fetcher
-from sparkmirror.copy.lease import Hint, Lease
+from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.position import Position
-from sparkmirror.copy.receipt import STOPPED, WAITING, Receipt, ReceiptBook
-from sparkmirror.copy.scout import Connections, Finding, Scout
+from sparkmirror.copy.receipt import Receipt
+from sparkmirror.copy.roster import Roster
+from sparkmirror.copy.scout import Connections, Finding, NoteStanding, Scout
+from sparkmirror.copy.throttle import Throttle
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError
 from sparkmirror.net.channel import Channel
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import LATEST, describe_producer, list_offsets
-from sparkmirror.protocol import codes, fetch, produce
+from sparkmirror.protocol import fetch, produce
+from sparkmirror.topology.standing import Standing
 
 IN_FLIGHT_BYTES = 32 << 20
 FETCH_BYTES = 8 << 20
-CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
 LONGEST_WAIT_MS = 500
 RECEIPTS_EVERY_S = 1.0
 DRAIN_S = 2.0
+WRITING_S = 10.0
 RETRY_EVERY_S = 0.02
 
 RECALLED = "recalled"
@@ -46,28 +48,41 @@ class HasFileno(Protocol):
     def fileno(self) -> int: ...
 
 
-class Copy:
-    """Runs one lease. `recall` is a socket-like object that becomes readable when the lease must end early."""
+def _note_nothing(_place: Place, _standing: Standing) -> None:
+    return
 
-    def __init__(self, lease: Lease, recall: HasFileno | None = None, isolation: int = fetch.READ_COMMITTED) -> None:
+
+class Copy:
+    """Runs one lease. `recall` is a socket-like object that becomes readable when the lease must end early.
+
+    `note_standing` writes to the progress topic, at once, where a partition stands and how.
+    """
+
+    def __init__(
+        self, lease: Lease, recall: HasFileno | None = None, note_standing: NoteStanding = _note_nothing
+    ) -> None:
         self.lease = lease
         self._started = self._deadline = 0.0
         self._source = Cluster(lease.source)
         self._target = Cluster(lease.target)
-        self._scout = Scout(lease, self._source, self._target, self._unguarded_ok)
-        self._isolation = isolation
+        self._scout = Scout(
+            lease,
+            self._source,
+            self._target,
+            unguarded_ok=self._unguarded_ok,
+            may_write=lambda: not self._ending and time.monotonic() < self._deadline,
+            note_standing=note_standing,
+        )
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._scout.wakeup, selectors.EVENT_READ, None)
         if recall is not None:
             self._selector.register(recall, selectors.EVENT_READ, RECALLED)
-        self._cursors = [Cursor(p, lease.producer_id) for p in lease.partitions]
+        self._roster = Roster(lease)
         self._has_end = all(p.stop_at is not None for p in lease.partitions)
-        self._lost = set(self._cursors)
         self._asked: set[Cursor] = set()
         self._fetchers: dict[int, Fetcher] = {}
         self._appenders: dict[int, Appender] = {}
-        self._held_bytes = 0
-        self._book = ReceiptBook(lease.flow)
+        self._throttle = Throttle(lease.rules.bytes_per_second, time.monotonic())
         self._ending = False
 
     def warm_up(self) -> None:
@@ -82,7 +97,7 @@ class Copy:
             leaders = {place: leader for place, leader in targets.items() if place in mine}
             describe_producer(self._target, leaders, self.lease.producer_id)
             list_offsets(self._target, leaders, LATEST, log_end=True)
-            here = {sources[c.place].node for c in self._cursors if c.place in sources}
+            here = {sources[c.place].node for c in self._roster.cursors if c.place in sources}
             there = {leader.node for leader in leaders.values()}
             self._adopt(
                 Connections(
@@ -92,7 +107,7 @@ class Copy:
             )
 
     def run(
-        self, hints: Mapping[Place, Hint], hand_over: Callable[[dict[Place, Hint]], None]
+        self, hints: Mapping[Place, Standing], hand_over: Callable[[dict[Place, Standing]], None]
     ) -> Iterator[list[Receipt]]:
         """Copy until the lease ends; yields receipts about once a second.
 
@@ -102,19 +117,18 @@ class Copy:
         self._started = time.monotonic()
         self._deadline = self._started + self.lease.seconds
         next_receipts = self._started + RECEIPTS_EVERY_S
-        for cursor in self._cursors:
+        cursors = self._roster.cursors
+        for cursor in cursors:
             cursor.hint = hints.get(cursor.place, cursor.hint)
         while not self._ended():
             self._step()
             if time.monotonic() >= next_receipts:
                 next_receipts = time.monotonic() + RECEIPTS_EVERY_S
-                yield self._book.take()
+                yield self._roster.book.take()
         self._drain()
-        hand_over({c.place: c.hint for c in self._cursors if c.hint})
-        for cursor in self._cursors:
-            if cursor.state is State.LOST and cursor.reason:
-                self._book.note_fact(cursor.place, WAITING, cursor.reason)
-        yield self._book.take()
+        hand_over({c.place: c.hint for c in cursors if c.hint})
+        self._roster.note_waiting(cursors)
+        yield self._roster.book.take()
 
     def _unguarded_ok(self) -> bool:
         return time.monotonic() - self._started >= self.lease.unguarded_wait_s
@@ -122,19 +136,19 @@ class Copy:
     def _ended(self) -> bool:
         if self._ending or time.monotonic() >= self._deadline:
             return True
-        if not self._has_end:
-            return False
-        return all(c.state in (State.DONE, State.STOPPED) for c in self._cursors)
+        return self._has_end and self._roster.all_ended()
 
     # -- one turn of the loop
 
     def _step(self) -> None:
         now = time.monotonic()
         self._ask_scout(now)
-        for fetcher in list(self._fetchers.values()):
-            self._guarded(fetcher.channel, lambda f=fetcher: self._fetch_more(f, now))  # type: ignore[misc]
-        longest = RETRY_EVERY_S if self._lost else RECEIPTS_EVERY_S
-        self._poll(min(longest, max(0.0, self._deadline - now)))
+        pause_s = self._throttle.wait_s(now)
+        if not pause_s:
+            for fetcher in list(self._fetchers.values()):
+                self._guarded(fetcher.channel, lambda f=fetcher: self._fetch_more(f, now))  # type: ignore[misc]
+        longest = RETRY_EVERY_S if self._roster.lost else pause_s or RECEIPTS_EVERY_S
+        self._poll(min(longest, RECEIPTS_EVERY_S, max(0.0, self._deadline - now)))
         self._drop_overdue()
 
     def _poll(self, timeout_s: float) -> None:
@@ -161,7 +175,7 @@ class Copy:
                 if isinstance(side, Fetcher):
                     self._take_fetch(side, frame)
                 else:
-                    self._take_produce(side, pending.tag, frame)
+                    self._take_answer(side, pending.tag, frame)
         self._watch(side)
 
     def _watch(self, side: Fetcher | Appender) -> None:
@@ -170,23 +184,16 @@ class Copy:
         if self._selector.get_key(side.channel).events != events:
             self._selector.modify(side.channel, events, side)
 
-    # -- source side
+    # -- the two sides
 
     def _fetch_more(self, fetcher: Fetcher, now: float) -> None:
-        if not fetcher.idle or self._ending:
+        if not fetcher.idle or self._ending or now < fetcher.paused_until:
             return
         # Each broker may have one answer here and one under way, also while all the others only wait.
         share = min(FETCH_BYTES, IN_FLIGHT_BYTES // (2 * len(self._fetchers)))
         reserved = sum(f.reserved_bytes for f in self._fetchers.values())
-        room = min(share, IN_FLIGHT_BYTES - self._held_bytes - reserved)
-        cursors = [
-            c
-            for c in self._cursors
-            if c.state is State.COPYING
-            and c.source_node == fetcher.node
-            and c.held_bytes < CURSOR_BYTES
-            and c.pending_fact is None
-        ]
+        room = min(share, IN_FLIGHT_BYTES - self._roster.held_bytes - reserved)
+        cursors = self._roster.fetchable(fetcher.node)
         if not cursors or room < share // 4:
             return
         left_ms = int((self._deadline - now) * 1000)
@@ -195,112 +202,42 @@ class Copy:
 
     def _take_fetch(self, fetcher: Fetcher, frame: memoryview) -> None:
         news = fetcher.take(frame)
+        self._throttle.take(len(frame))
         if self._ending:
             return
+        now = time.monotonic()
         for cursor, fetched in news:
-            if fetched.error:
-                self._refused_by_source(cursor, fetched)
-            elif len(fetched.records):
-                self._queue(cursor, fetched)
-        self._fetch_more(fetcher, time.monotonic())
-        for appender in {c.target_node for c, _ in news}:
-            if appender in self._appenders:
-                self._send(self._appenders[appender])
+            self._roster.take_fetched(cursor, fetched, now)
+            if cursor.queue and cursor.target_node in self._appenders:
+                self._appenders[cursor.target_node].offer(cursor)
+        if not self._throttle.wait_s(now):
+            self._fetch_more(fetcher, now)
+        for node in {c.target_node for c, _ in news}:
+            if node in self._appenders:
+                self._send(self._appenders[node])
 
-    def _queue(self, cursor: Cursor, fetched: fetch.FetchedPartition) -> None:
-        before = cursor.held_bytes
-        fact: MirrorError | None = None
-        try:
-            cursor.take_fetched(fetched)
-        except MirrorError as error:
-            fact = error
-        except ProtocolError as error:
-            fact = MirrorError("corrupt", f"{error}; if it stays, the source's log is damaged there")
-        self._held_bytes += cursor.held_bytes - before
-        if cursor.queue and cursor.target_node in self._appenders:
-            self._appenders[cursor.target_node].offer(cursor)
-        if fact is not None:
-            cursor.pending_fact = fact
-            self._stop_if_drained(cursor)
-
-    def _refused_by_source(self, cursor: Cursor, fetched: fetch.FetchedPartition) -> None:
-        if fetched.error == codes.OFFSET_OUT_OF_RANGE:
-            cursor.is_out_of_range = True
-            self._lose(cursor, "the source has no such offset")
-        elif fetched.error in codes.PASSING:
-            self._lose(cursor, f"source: {codes.name_of(fetched.error)}")
-        else:
-            self._stop(cursor, _refusal("source", fetched.error, None))
-
-    # -- target side
+    def _take_answer(self, appender: Appender, tag: object, frame: memoryview) -> None:
+        now = time.monotonic()
+        for event in appender.take(tag, frame):
+            self._roster.take_event(appender, event, now)
+        appender.send()
 
     def _send(self, appender: Appender) -> None:
         self._guarded(appender.channel, appender.send)
         if self._appenders.get(appender.node) is appender:
             self._watch(appender)
 
-    def _take_produce(self, appender: Appender, tag: object, frame: memoryview) -> None:
-        for cursor, ready, answer in appender.take(tag, frame):  # type: ignore[arg-type]
-            self._take_answer(cursor, ready, answer)
-        appender.send()
-
-    def _take_answer(self, cursor: Cursor, ready: Ready, answer: produce.ProducedPartition) -> None:
-        if answer.error in codes.STALE_WRITER or answer.error in codes.PASSING:
-            self._lose(cursor, f"target: {codes.name_of(answer.error)}")
-        elif answer.error:
-            self._stop(cursor, _refusal("target", answer.error, answer.message))
-        else:
-            before = cursor.held_bytes
-            try:
-                cursor.take_answer(ready, answer.base_offset)
-            except MirrorError as fact:
-                self._stop(cursor, fact)
-                return
-            self._book.note_copied(
-                cursor.place,
-                ready.header.first,
-                answer.base_offset,
-                count=ready.header.records,
-                size=len(ready.batch),
-                last_sequence=ready.last_sequence,
-            )
-            self._held_bytes += cursor.held_bytes - before
-            self._stop_if_drained(cursor)
-
-    def _stop_if_drained(self, cursor: Cursor) -> None:
-        """A batch that can't pass stops its partition once all before it stand in the target."""
-        if cursor.pending_fact is not None and cursor.target_next == cursor.fetch_offset:
-            self._stop(cursor, cursor.pending_fact)
-
     # -- losing and finding
 
-    def _lose(self, cursor: Cursor, reason: str) -> None:
-        self._held_bytes -= cursor.held_bytes
-        cursor.lose(reason, time.monotonic())
-        if cursor.state is State.LOST:
-            self._lost.add(cursor)
-
-    def _stop(self, cursor: Cursor, fact: MirrorError) -> None:
-        self._held_bytes -= cursor.held_bytes
-        cursor.stop()
-        self._book.note_fact(cursor.place, STOPPED, f"{fact.name}: {fact}")
-
     def _lose_channel(self, channel: Channel, reason: str) -> None:
-        """A connection is gone: all partitions that went over it are looked up anew."""
         side = next((s for s in self._sides() if s.channel is channel), None)
         if side is None:
             return
         self._selector.unregister(channel)
         channel.close()
-        if isinstance(side, Fetcher):
-            del self._fetchers[side.node]
-            mine = [c for c in self._cursors if c.source_node == side.node]
-        else:
-            del self._appenders[side.node]
-            mine = [c for c in self._cursors if c.target_node == side.node]
-        for cursor in mine:
-            if cursor.state is State.COPYING:
-                self._lose(cursor, reason)
+        is_source = isinstance(side, Fetcher)
+        del (self._fetchers if is_source else self._appenders)[side.node]
+        self._roster.lose_node(side.node, source=is_source, reason=reason, now=time.monotonic())
 
     def _sides(self) -> list[Fetcher | Appender]:
         return [*self._fetchers.values(), *self._appenders.values()]
@@ -312,7 +249,7 @@ class Copy:
                 self._lose_channel(side.channel, f"{side.channel} did not answer in time")
 
     def _ask_scout(self, now: float) -> None:
-        due = [c for c in self._lost if c not in self._asked and c.retry_at <= now]
+        due = [c for c in self._roster.lost if c not in self._asked and c.retry_at <= now]
         if due and not self._ending:
             self._asked.update(due)
             self._scout.ask(due, (set(self._fetchers), set(self._appenders)))
@@ -330,40 +267,36 @@ class Copy:
             if node in self._fetchers:
                 channel.close()
                 continue
-            self._fetchers[node] = Fetcher(node, channel, self._isolation)
+            self._fetchers[node] = Fetcher(node, channel, self.lease.rules.isolation)
             self._selector.register(channel, selectors.EVENT_READ, self._fetchers[node])
         for node, channel in connections.target.items():
             if node in self._appenders:
                 channel.close()
                 continue
-            self._appenders[node] = Appender(node, channel)
+            self._appenders[node] = Appender(node, channel, self.lease.producer_id, self.lease.fence)
             self._selector.register(channel, selectors.EVENT_READ, self._appenders[node])
 
     def _take_finding(self, finding: Finding) -> None:
-        cursor = finding.cursor
+        cursor, now = finding.cursor, time.monotonic()
         self._asked.discard(cursor)
         if isinstance(finding.result, str):
-            cursor.lose(finding.result, time.monotonic())
+            self._roster.lose(cursor, finding.result, now)
             return
-        self._lost.discard(cursor)
         if isinstance(finding.result, MirrorError):
-            self._stop(cursor, finding.result)
+            self._roster.stop(cursor, finding.result)
             return
         assert isinstance(finding.result, Position) and finding.place is not None
         place = finding.place
         source, target = place.source.leaders[place.partition], place.target.leaders[place.partition]
         if source.node not in self._fetchers or target.node not in self._appenders:
-            self._lost.add(cursor)
-            cursor.lose("a connection was lost meanwhile", time.monotonic())
+            self._roster.lose(cursor, "a connection was lost meanwhile", now)
             return
         cursor.source_node, cursor.target_node, cursor.leader_epoch = source.node, target.node, source.epoch
         by_id = self._fetchers[source.node].version == fetch.BY_ID
         cursor.source_key = place.source.topic_id if by_id else place.source.name
         by_id = self._appenders[target.node].version == produce.BY_ID
         cursor.target_key = place.target.topic_id if by_id else place.target.name
-        cursor.settle(finding.result)
-        if cursor.leased.troubled:
-            self._book.note_fact(cursor.place, PASSED, "")
+        self._roster.settle(cursor, place, finding.result)
 
     # -- the end
 
@@ -371,10 +304,12 @@ class Copy:
         """Send nothing new; wait a little for the answers of what is under way."""
         self._ending = True
         until = time.monotonic() + DRAIN_S
-        for cursor in self._cursors:
-            cursor.queue.clear()
+        for cursor in self._roster.cursors:
+            cursor.queue.hold()
         while any(a.channel.pending for a in self._appenders.values()) and time.monotonic() < until:
             self._poll(0.05)
+        if self._scout.writing.acquire(timeout=WRITING_S):
+            self._scout.writing.release()
 
     def close(self) -> None:
         """Close sessions and connections; a fetch that is still under way is waited for as long as it may take."""
@@ -396,7 +331,3 @@ class Copy:
 def _leaders(cluster: Cluster, topics: Collection[str]) -> dict[Place, Leader]:
     found = cluster.fetch_metadata(sorted(topics)).topics
     return {(name, p): leader for name, info in found.items() for p, leader in info.leaders.items()}
-
-
-def _refusal(side: str, code: int, message: str | None) -> MirrorError:
-    return MirrorError("refused", f"the {side} refuses: {codes.name_of(code)} {message or ''}".rstrip())

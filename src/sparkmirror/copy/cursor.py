@@ -1,28 +1,30 @@
-"""A partition's place in the copy: what was fetched, what waits, what is in flight, where both logs stand.
+"""A partition's place in the copy: what waits, what is in flight, where both logs stand.
 
     LOST     position unknown: a scout is asked, again after a growing pause
     COPYING  fetch and append go on
     STOPPED  a named fact forbids to go on within this lease
     DONE     copied up to `stop_at`
 
-Each time a cursor is lost its term grows. Answers that belong to an earlier term are not looked at: the
+Each time a cursor is lost its queue's term grows. Answers that belong to an earlier term are not looked at: the
 position was found anew after them, from the target itself.
+
+    source log   | copied ...          | in flight, queued ...      | not fetched
+                                       ^ source_next                ^ fetch_offset
+    target log   | copied ...          |
+                                       ^ target_next: where the next answer must begin
 """
 
 from __future__ import annotations
 
-from collections import deque
 from enum import Enum
-from typing import NamedTuple
 
-from sparkmirror.batch.classify import check_passes
-from sparkmirror.batch.header import BatchHeader, has_valid_crc, patch_batch, split_batches
-from sparkmirror.copy.lease import Hint, LeasePartition
-from sparkmirror.copy.position import SEQUENCE_MASK, Position
-from sparkmirror.errors import MirrorError, ProtocolError
+from sparkmirror.copy.lease import LeasePartition
+from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.queue import SEQUENCE_MASK, CopyQueue, Ready
+from sparkmirror.errors import MirrorError
 from sparkmirror.protocol.fetch import FetchedPartition, TopicKey
+from sparkmirror.topology.standing import Standing
 
-PRODUCER_EPOCH = 0
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 1.0
 
@@ -34,56 +36,69 @@ class State(Enum):
     DONE = "done"
 
 
-class Ready(NamedTuple):
-    """A batch that is patched and waits to be appended, or for its answer."""
-
-    term: int
-    header: BatchHeader
-    batch: memoryview
-    sequence: int
-
-    @property
-    def last_sequence(self) -> int:
-        return (self.sequence + self.header.records - 1) & SEQUENCE_MASK
-
-
 class Cursor:
     """One partition of a lease."""
 
     def __init__(self, leased: LeasePartition, producer_id: int) -> None:
         self.leased = leased
         self.place = (leased.topic, leased.partition)
-        self.producer_id = producer_id
+        self.remote = (leased.remote, leased.partition)
         self.state = State.LOST
-        self.term = 0
         self.hint = leased.hint
+        self.queue = CopyQueue(producer_id)
         self.source_node = self.target_node = -1
         self.source_key: TopicKey = leased.topic
         self.target_key: TopicKey = leased.remote
         self.leader_epoch = -1
-        self.fetch_offset = 0  # the next source offset to ask for
-        self.sequence = 0  # of the next batch to be patched
-        self.target_next = 0  # the offset that the next answer must name
-        self.queue: deque[Ready] = deque()
+        self.fetch_offset = 0
+        self.source_next = 0
+        self.target_next = 0
+        self.in_flight = 0  # requests that write to this partition
         self.in_turn = False  # waits in its appender's line
-        self.held_bytes = 0
+        self.is_fenced = False  # a marker of ours has shut out every earlier writer of markers
+        self.is_filling = False
+        self.fill_attempt = 0  # grows when a fill's answer was lost: it may still be written
         self.is_out_of_range = False  # the source refused the offset: look why
+        self.unequal = ""  # why equal offsets must be given up here
         self.reason = ""
         self.pending_fact: MirrorError | None = None  # holds once all that was queued is appended
         self.retry_at = 0.0
+        self._log_start = 0
+        self._last_sequence = -1
+        self._translated = ""
+        self._ids = "", ""
         self._pause_s = FIRST_PAUSE_S
 
     def __str__(self) -> str:
         return f"{self.leased.topic}-{self.leased.partition}"
 
-    def settle(self, position: Position) -> None:
+    @property
+    def term(self) -> int:
+        return self.queue.term
+
+    @property
+    def held_bytes(self) -> int:
+        return self.queue.held_bytes
+
+    @property
+    def is_drained(self) -> bool:
+        """All that was fetched stands in the target."""
+        return not self.queue and not self.in_flight
+
+    def settle(self, place: Place, position: Position) -> None:
         """Go on from a position that the target's log gave."""
         self.state = State.COPYING
-        self.fetch_offset = self.target_next = position.next_offset
-        self.sequence = position.sequence
-        self.hint = Hint(position.next_offset, position.sequence - 1, position.next_offset)
-        self.reason = ""
-        self._note_done()
+        self.queue.restart(position.next_offset, (position.last_sequence + 1) & SEQUENCE_MASK)
+        self.queue.fills_holes = not position.translated
+        self.queue.epoch = position.source_epoch
+        self.fetch_offset = max(position.next_offset, position.fetch_from)
+        self.source_next, self.target_next = position.next_offset, position.target_next
+        self._last_sequence = position.last_sequence
+        self._ids = place.source_id, place.target_id
+        self._translated, self._log_start = position.translated, position.log_start
+        self.reason = self.unequal = ""
+        self.is_out_of_range = False
+        self._note_position()
 
     def lose(self, reason: str, now: float) -> None:
         """Forget what is queued and in flight, and ask the target again after a pause."""
@@ -99,44 +114,62 @@ class Cursor:
 
     def _leave(self, state: State) -> None:
         self.state = state
-        self.term += 1
+        if self.is_filling:
+            self.is_fenced, self.is_filling = False, False
+            self.fill_attempt += 1
         self.queue.clear()
-        self.held_bytes = 0
+        self.in_flight = 0
         self.pending_fact = None
 
     def take_fetched(self, fetched: FetchedPartition) -> None:
-        """Queue the batches of a fetch, patched; stop at the first that can't pass."""
+        """Queue the batches of a fetch; what comes before one that can't be read is queued."""
         self.is_out_of_range = False
-        for header, batch in split_batches(fetched.records):
-            if header.magic == 2 and header.end <= self.fetch_offset:
-                continue
-            stop_at = self.leased.stop_at
-            if stop_at is not None and header.first >= stop_at:
-                break
-            check_passes(header, self.fetch_offset, fetched.aborted)
-            if not has_valid_crc(batch, header):
-                raise ProtocolError(f"{self}: the batch at offset {header.first} arrived with a wrong CRC")
-            patch_batch(batch, header, self.producer_id, PRODUCER_EPOCH, self.sequence)
-            self.queue.append(Ready(self.term, header, batch, self.sequence))
-            self.held_bytes += len(batch)
-            self.sequence = (self.sequence + header.records) & SEQUENCE_MASK
-            self.fetch_offset = header.end
+        try:
+            self.queue.add(fetched, self.leased.stop_at)
+        finally:
+            self.fetch_offset = max(self.fetch_offset, self.queue.position)
+            self.note_passed()
 
     def take_answer(self, ready: Ready, base_offset: int) -> None:
-        """A batch was appended. Its offset must be the one that it has at the source."""
-        header = ready.header
+        """A batch was appended. Where offsets are equal, it must stand where the source has it."""
+        self.in_flight -= 1
         if base_offset != self.target_next:
             raise MirrorError(
                 "diverged",
-                f"source offset {header.first} was appended at target offset {base_offset} where {self.target_next} "
+                f"source offset {ready.first} was appended at target offset {base_offset} where {self.target_next} "
                 "was expected: somebody else writes into the target topic",
             )
-        self.held_bytes -= len(ready.batch)
-        self.target_next = base_offset + header.records
-        self.hint = Hint(header.end, ready.last_sequence, self.target_next)
+        self.queue.held_bytes -= len(ready.batch)
+        self.source_next = ready.end
+        self.target_next = base_offset + ready.records
+        self._last_sequence = ready.last_sequence
         self._pause_s = FIRST_PAUSE_S
-        self._note_done()
+        self.note_passed()
 
-    def _note_done(self) -> None:
-        if self.leased.stop_at is not None and self.target_next >= self.leased.stop_at:
+    def take_filled(self, count: int) -> None:
+        """So many markers were written into the hole at the head."""
+        self.in_flight -= 1
+        self.is_filling = False
+        self.queue.fill(count)
+        self.source_next += count
+        self.target_next += count
+        self.note_passed()
+
+    def note_passed(self) -> None:
+        """Where holes are not filled, nothing is written for them: they are passed when all before them is there."""
+        if self.is_drained and not self.queue.fills_holes:
+            self.source_next = self.queue.position
+        self._note_position()
+
+    def _note_position(self) -> None:
+        self.hint = Standing(
+            self.source_next,
+            self._last_sequence,
+            self.target_next,
+            self.queue.epoch,
+            self._log_start,
+            self._translated,
+            *self._ids,
+        )
+        if self.leased.stop_at is not None and self.source_next >= self.leased.stop_at:
             self._leave(State.DONE)

@@ -7,6 +7,7 @@ sent again with each answer.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from sparkmirror.copy.cursor import Cursor
@@ -29,6 +30,7 @@ class Fetcher:
         self.node = node
         self.channel = channel
         self.reserved_bytes = 0
+        self.paused_until = 0.0  # the broker throttles us
         self._last_bytes = 0
         self._isolation = isolation
         by_id = channel.supports(fetch.API_KEY, fetch.BY_ID)
@@ -74,6 +76,8 @@ class Fetcher:
         self.reserved_bytes = 0
         self._last_bytes = len(frame)
         answer = fetch.parse_fetch(self.version, frame)
+        if answer.throttle_ms:
+            self.paused_until = time.monotonic() + answer.throttle_ms / 1000
         if answer.error:
             self._restart(answer.error)
             return []
@@ -113,4 +117,6 @@ def _key(cursor: Cursor) -> fetch.TopicKey:
 
 
 def _wish(cursor: Cursor) -> fetch.FetchPartition:
-    return fetch.FetchPartition(cursor.leased.partition, cursor.leader_epoch, cursor.fetch_offset, PARTITION_BYTES)
+    return fetch.FetchPartition(
+        cursor.leased.partition, cursor.leader_epoch, cursor.fetch_offset, PARTITION_BYTES, cursor.queue.epoch
+    )

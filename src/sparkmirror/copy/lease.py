@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from sparkmirror.net.address import ClusterAddress
+from sparkmirror.protocol.fetch import READ_COMMITTED
+from sparkmirror.topology.standing import Standing
 
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+FAIL, CONTINUE = "fail", "continue"
+FENCE_STEP = 4  # so many times a lease may fence itself off, after answers that were lost
 
-class Hint(NamedTuple):
-    """Where somebody last saw a partition stand. Believed only if the target's leader says the same."""
-
-    next_offset: int
-    last_sequence: int
-    target_end: int
+MARKERS, TRANSACTIONS, NOTHING = "markers", "transactions", "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,26 +27,42 @@ class LeasePartition:
     topic: str
     partition: int
     remote: str
-    source_topic_id: str = ""
-    target_topic_id: str = ""
-    hint: Hint | None = None
+    hint: Standing | None = None
     stop_at: int | None = None
     troubled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What the user wants of a flow's copy, and what the target permits (`fill_with`)."""
+
+    isolation: int = READ_COMMITTED
+    preserve: str = AUTO
+    max_hole: int = 1_000_000
+    on_gap: str = FAIL
+    on_recreate: str = FAIL
+    on_divergence: str = FAIL
+    fill_with: str = MARKERS
+    bytes_per_second: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """What a task needs to know. `unguarded_wait_s`: see `copy.position`."""
+    """What a task needs to know. `unguarded_wait_s`: see `copy.position`.
+
+    `fence` is higher than that of every earlier lease of the flow, by `FENCE_STEP` at least: markers carry it.
+    """
 
     lease_id: str
     flow: str
     source: ClusterAddress
     target: ClusterAddress
     producer_id: int
-    generation: int
+    fence: int
     seconds: float
     partitions: tuple[LeasePartition, ...]
     unguarded_wait_s: float = 0.0
+    rules: Rules = field(default_factory=Rules)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))
@@ -60,6 +76,7 @@ class Lease:
                 "source": _address(fields["source"]),
                 "target": _address(fields["target"]),
                 "partitions": tuple(_partition(p) for p in fields["partitions"]),
+                "rules": Rules(**fields["rules"]),
             }
         )
 
@@ -70,4 +87,4 @@ def _address(fields: dict[str, Any]) -> ClusterAddress:
 
 def _partition(fields: dict[str, Any]) -> LeasePartition:
     hint = fields["hint"]
-    return LeasePartition(**fields | {"hint": hint and Hint(*hint)})
+    return LeasePartition(**fields | {"hint": hint and Standing(*hint)})

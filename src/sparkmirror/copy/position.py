@@ -1,13 +1,14 @@
 """Finds where to go on: the target's log is the truth, everything else is only a hint.
 
-    target log     | ... | our last batch |      <- leader's log end
-                                          ^ next offset
+    target log     | ... | our last batch | markers |      <- leader's log end
+                                                    ^ the next append stands here
     leader says    last sequence of our producer id = that of our last batch
-    source log     | ... | the same batch | next ...
+    source log     | ... | the same batch | holes   | next ...
 
-The quick way, for most leases: the leader's last sequence and log end are both those of a hint, so nothing
-was written since. Else the tail check: read the last batch of the target's log, see that it is ours and ends in
-exactly the sequence that the leader remembers, and compare it with the source's batch at that place.
+The quick way, for most leases: the leader's last sequence and log end are both those of a hint, so nothing was
+written since. Else the tail check: the last batch with records must be ours and end in exactly the sequence that the
+leader remembers, and be what the source holds at that place; after it only markers may stand, and only where the source
+has holes. Then the position is known, with equal offsets or translated.
 
 Never from the high watermark alone: a slow follower keeps it behind what the leader holds, and copying from
 there would append those records again. While it lags, the answer is "not yet" (the partition is left out).
@@ -15,20 +16,26 @@ there would append those records again. While it lags, the answer is "not yet" (
 The leader forgets a producer 24 h after its newest record's *timestamp* (`producer.id.expiration.ms`). For old data
 the sequence then guards nothing, so the tail is believed only once no lease of an earlier driver can still
 write: `unguarded_ok`.
+
+What the tail says otherwise is a named fact, and a policy says whether the partition stops there or goes on. Where
+equal offsets are given up, or a new log is to begin above 0, the position says `is_news`: it is written to the progress
+topic before anything is appended.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
-from sparkmirror.batch.header import HEADER_BYTES, BatchHeader
-from sparkmirror.copy.lease import Hint
+from sparkmirror.copy import facts
+from sparkmirror.copy.estimate import estimate_holes
+from sparkmirror.copy.lease import ALWAYS, CONTINUE, NEVER, NOTHING, Rules
+from sparkmirror.copy.tail import Batch, copyable_batches, data_batches, read_tail
 from sparkmirror.errors import MirrorError
 from sparkmirror.net.cluster import Cluster, TopicInfo
-from sparkmirror.net.log import fetch_batch_at
+from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, ProducerState, describe_producer, list_offsets
-
-SEQUENCE_MASK = 0x7FFFFFFF
+from sparkmirror.topology.standing import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,164 +45,398 @@ class Place:
     partition: int
     source: TopicInfo
     target: TopicInfo
-    hint: Hint | None = None
+    hint: Standing | None = None
     check_range: bool = False
+    unequal: str = ""  # why equal offsets can't be kept from here on
+    notes: list[str] = field(default_factory=list)  # facts that a policy tolerated here
+
+    @property
+    def is_new_source(self) -> bool:
+        """Made anew since the hint: its offsets mean something else."""
+        return bool(self.hint and self.hint.source_id and self.hint.source_id != self.source_id)
+
+    @property
+    def is_new_target(self) -> bool:
+        return bool(self.hint and self.hint.target_id and self.hint.target_id != self.target_id)
+
+    @property
+    def source_id(self) -> str:
+        return format_topic_id(self.source.topic_id)
+
+    @property
+    def target_id(self) -> str:
+        return format_topic_id(self.target.topic_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """The next source offset to copy, where it will stand in the target, and the last sequence there.
+
+    `last_sequence` -1: none yet, so the next is 0 (a leader that knows a producer by its markers alone says -1, too).
+    `fetch_from`: what lies before it is gone from the source. `log_start`: where the target's log shall begin; up to
+    there it is filled first.
+    """
+
+    next_offset: int
+    target_next: int
+    last_sequence: int
+    fetch_from: int = 0
+    source_epoch: int = -1
+    log_start: int = 0
+    translated: str = ""
+    is_news: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
-    """The next source offset to copy, which is also the next target offset, and the next sequence."""
+class Ends:
+    """How a partition stands: the target leader's view, the source's bounds."""
 
-    next_offset: int
-    sequence: int
-
-
-def first_sequence(source_offset: int) -> int:
-    """Any first sequence is accepted, so it is the offset: the two stay readable side by side."""
-    return source_offset & SEQUENCE_MASK
+    state: ProducerState | None
+    log_end: int
 
 
-def next_sequence(last: int) -> int:
-    return (last + 1) & SEQUENCE_MASK
+class PositionFinder:
+    """Asks both clusters, blocking. `unguarded_ok`: no earlier lease can still write."""
 
+    def __init__(
+        self, source: Cluster, target: Cluster, producer_id: int, rules: Rules, unguarded_ok: Callable[[], bool]
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._producer_id = producer_id
+        self._rules = rules
+        self._unguarded_ok = unguarded_ok
 
-def find_positions(
-    source: Cluster,
-    target: Cluster,
-    places: list[Place],
-    producer_id: int,
-    *,
-    unguarded_ok: bool,
-) -> dict[int, Position | MirrorError]:
-    """By index into `places`: a position or the fact that forbids one. Left out: not known yet."""
-    leaders = {(p.target.name, p.partition): p.target.leaders[p.partition] for p in places}
-    states = describe_producer(target, leaders, producer_id)
-    ends = list_offsets(target, leaders, LATEST, log_end=True)
-    found: dict[int, Position | MirrorError] = {}
-    for index, place in enumerate(places):
+    def find(self, places: list[Place]) -> dict[int, Position | MirrorError]:
+        """By index into `places`: a position or the fact that forbids one. Left out: not known yet."""
+        leaders = {(p.target.name, p.partition): p.target.leaders[p.partition] for p in places}
+        states = describe_producer(self._target, leaders, self._producer_id)
+        log_ends = list_offsets(self._target, leaders, LATEST, log_end=True)
+        found: dict[int, Position | MirrorError] = {}
+        for index, place in enumerate(places):
+            key = (place.target.name, place.partition)
+            if key not in states or key not in log_ends:
+                continue
+            try:
+                position = self._decide(place, Ends(states[key], log_ends[key]))
+                if position is not None and place.check_range:
+                    position = self._bring_into_range(place, position)
+            except MirrorError as error:
+                found[index] = error
+                continue
+            if position is not None:
+                found[index] = position
+        return found
+
+    def _decide(self, place: Place, ends: Ends) -> Position | None:
+        hint, state = place.hint, ends.state
+        if place.is_new_source or place.is_new_target:
+            return self._after_recreation(place, ends)
+        if state and hint and (state.last_sequence, ends.log_end) == (hint.last_sequence, hint.target_end):
+            return self._unless_unequal(place, _from_hint(hint))
+        if ends.log_end == 0 and state is None:
+            if hint and hint.target_end > 0:
+                self._tolerate(place, self._rules.on_divergence, facts.target_wiped(place.target.name, hint.target_end))
+            return self._from_the_start(place, 0)
+        if state is None and not self._unguarded_ok():
+            return None
+        if self._high_watermark(place) != ends.log_end:
+            return None
+        if hint and hint.translated:
+            return self._after_translated(place, hint, ends)
+        position = self._after_tail(place, ends)
+        return position and self._unless_unequal(place, position)
+
+    # -- beginnings
+
+    def _from_the_start(self, place: Place, target_next: int) -> Position | None:
+        """Nothing of the source is in the target yet. `target_next` above 0: others have written there."""
+        bounds = self._source_bounds(place)
+        if bounds is None:
+            return None
+        start, end = bounds
+        if place.hint and place.hint.target_end < 0:
+            start = max(start, place.hint.next_offset)  # a MirrorMaker 2 or an operator said so
+        why = self._why_translated(place, start, end)
+        if target_next:
+            why = why or f"the target topic held other records up to offset {target_next - 1} before"
+            self._require_equal_or_auto(why)
+        if why:
+            return Position(next_offset=start, target_next=target_next, last_sequence=-1, translated=why, is_news=True)
+        return Position(next_offset=start, target_next=0, last_sequence=-1, log_start=start, is_news=start > 0)
+
+    def _why_translated(self, place: Place, start: int, end: int) -> str:
+        """Why equal offsets can't or shall not be kept from the beginning; empty if they can."""
+        rules = self._rules
+        if rules.preserve == NEVER:
+            return "offsets.preserve is never"
+        why = place.unequal
+        if not why and (end - start > rules.max_hole or rules.fill_with == NOTHING):
+            holes = estimate_holes(self._source, place.source, place.partition, start, end, rules.isolation)
+            if holes > rules.max_hole:
+                why = f"about {holes} of the source's offsets are holes, more than offsets.preserve.max.hole"
+            elif holes and rules.fill_with == NOTHING:
+                why = "the target permits neither markers nor transactions, so holes can't be filled"
+        if why:
+            self._require_equal_or_auto(why)
+        return why
+
+    def _require_equal_or_auto(self, why: str) -> None:
+        if self._rules.preserve == ALWAYS:
+            raise facts.not_equal(why)
+
+    def _after_recreation(self, place: Place, ends: Ends) -> Position | None:
+        """A topic was deleted and made anew. Both anew: a new pair. Else a policy decides."""
+        if not place.is_new_target:
+            self._tolerate(place, self._rules.on_recreate, facts.source_recreated(place.source.name))
+            start = self._source_bounds(place)
+            if start is None:
+                return None
+            why = "the source topic was deleted and created anew"
+            self._require_equal_or_auto(why)
+            return Position(
+                next_offset=start[0],
+                target_next=ends.log_end,
+                last_sequence=_last(ends),
+                translated=why,
+                is_news=True,
+            )
+        if not place.is_new_source:
+            self._tolerate(place, self._rules.on_recreate, facts.target_recreated(place.target.name))
+        if ends.log_end == 0 and ends.state is None:
+            return self._from_the_start(place, 0)
+        return self._after_tail(replace(place, hint=None), ends)
+
+    # -- the tail
+
+    def _after_tail(self, place: Place, ends: Ends) -> Position | None:
+        """From the target's last batch with records, where offsets were equal so far."""
+        hint = place.hint
+        if hint and hint.target_end < 0:
+            return self._after_predecessor(hint, ends)
+        log_start = self._target_start(place)
+        if log_start is None:
+            return None
+        wanted = hint.log_start if hint else 0
+        if ends.log_end <= wanted:
+            return Position(next_offset=wanted, target_next=ends.log_end, last_sequence=_last(ends), log_start=wanted)
+        tail = read_tail(self._target, place.target, place.partition, log_start, ends.log_end)
+        if tail is None:
+            return self._without_tail(place, ends, log_start)
+        if tail.header.producer_id != self._producer_id:
+            return self._after_foreign(place, ends, tail)
+        if ends.state and ends.state.last_sequence >= 0 and tail.header.last_sequence != ends.state.last_sequence:
+            return None
+        if hint and ends.log_end < hint.target_end:
+            lost = facts.target_truncated(place.target.name, ends.log_end, hint.target_end)
+            self._tolerate(place, self._rules.on_divergence, lost)
+        self._compare(place, tail, tail.header.first)
+        next_offset = self._first_record_before(place, tail.header.end, ends.log_end)
+        why = ""
+        if next_offset is not None:
+            why = f"markers stand at target offsets where the source has records, from {next_offset} on"
+            self._require_equal_or_auto(why)
+        return Position(
+            next_offset=ends.log_end if next_offset is None else next_offset,
+            target_next=ends.log_end,
+            last_sequence=tail.header.last_sequence,
+            log_start=wanted,
+            translated=why,
+            is_news=bool(why),
+        )
+
+    def _without_tail(self, place: Place, ends: Ends, log_start: int) -> Position:
+        """The target kept no record. Then the progress record must say the same as its log end.
+
+        A log that begins at 0 and holds only markers is one whose source begins with a hole.
+        """
+        hint, state = place.hint, ends.state
+        if log_start == 0 and self._first_record_before(place, 0, ends.log_end) is None:
+            return Position(next_offset=ends.log_end, target_next=ends.log_end, last_sequence=_last(ends))
+        agrees = hint and hint.target_end == ends.log_end
+        if not hint or not agrees or (state and state.last_sequence not in (-1, hint.last_sequence)):
+            raise facts.position_unknown(
+                f"the target's log holds no record but ends at offset {ends.log_end}, and no progress record says "
+                "that this is where the mirror stood"
+            )
+        return _from_hint(hint)
+
+    def _after_foreign(self, place: Place, ends: Ends, tail: Batch) -> Position | None:
+        """Somebody else wrote last: before us, as a MirrorMaker 2 that we follow, or into a mirrored topic."""
+        hint = place.hint
+        if hint is None:
+            if _last(ends) >= 0:
+                raise facts.foreign_writer(place.target.name, tail.header.first, ends.log_end)
+            return self._from_the_start(place, ends.log_end)
+        self._tolerate(
+            place,
+            self._rules.on_divergence,
+            facts.foreign_writer(place.target.name, hint.target_end, ends.log_end),
+        )
+        why = f"others wrote into the target topic from offset {hint.target_end} on"
+        self._require_equal_or_auto(why)
+        return self._after_translated(place, hint._replace(translated=why), ends, is_news=True)
+
+    def _after_predecessor(self, hint: Standing, ends: Ends) -> Position:
+        """A MirrorMaker 2 or an operator said which record comes next, and nothing of the target's offsets."""
+        why = ""
+        if self._rules.preserve == NEVER:
+            why = "offsets.preserve is never"
+        elif hint.next_offset != ends.log_end:
+            why = f"it was taken over at source offset {hint.next_offset} where the target's log ends at {ends.log_end}"
+            self._require_equal_or_auto(why)
+        return Position(
+            next_offset=hint.next_offset,
+            target_next=ends.log_end,
+            last_sequence=_last(ends),
+            translated=why,
+            is_news=True,
+        )
+
+    def _after_translated(self, place: Place, hint: Standing, ends: Ends, *, is_news: bool = False) -> Position | None:
+        """Count our records behind the hint in the target, and as many in the source: there it goes on."""
+        ours = [
+            batch
+            for batch in data_batches(
+                self._target, place.target, place.partition, max(hint.target_end, 0), ends.log_end
+            )
+            if batch.header.producer_id == self._producer_id
+        ]
+        last_sequence = ours[-1].header.last_sequence if ours else hint.last_sequence
+        if ends.state and ends.state.last_sequence not in (-1, last_sequence):
+            return None
+        written = sum(batch.header.records for batch in ours)
+        next_offset = self._skip_records(place, hint.next_offset, written, ours[-1] if ours else None)
+        return Position(
+            next_offset=next_offset,
+            target_next=ends.log_end,
+            last_sequence=last_sequence,
+            source_epoch=hint.source_epoch,
+            log_start=hint.log_start,
+            translated=hint.translated,
+            is_news=is_news,
+        )
+
+    def _skip_records(self, place: Place, first: int, count: int, tail: Batch | None) -> int:
+        """The source offset after `count` records to copy from `first` on; the last ones must be those of `tail`."""
+        if not count or tail is None:
+            return first
+        recent: list[tuple[int, bytes]] = []
+        for batch in copyable_batches(
+            self._source, place.source, place.partition, first, 1 << 62, self._rules.isolation
+        ):
+            whole = batch.header.first >= first and batch.header.records <= count
+            if whole and count - batch.header.records > tail.header.records:
+                count -= batch.header.records
+                continue
+            for record in batch.records:
+                if record.offset < first:
+                    continue
+                recent.append((record.timestamp, record.content))
+                count -= 1
+                if count == 0:
+                    wanted = [(r.timestamp, r.content) for r in tail.records]
+                    if recent[-len(wanted) :] == wanted:
+                        return record.offset + 1
+                    break
+            if count == 0:
+                break
+        raise facts.position_unknown(
+            f"the target's last batch (offsets {tail.header.first}..{tail.header.end - 1}) is not what the source "
+            f"{place.source.name} holds behind offset {first}"
+        )
+
+    def _compare(self, place: Place, tail: Batch, first: int) -> None:
+        """What the source still holds at that place must be what stands in the target."""
+        theirs = {
+            record.offset: record
+            for batch in copyable_batches(
+                self._source, place.source, place.partition, first, tail.header.end, self._rules.isolation
+            )
+            for record in batch.records
+            if first <= record.offset < tail.header.end
+        }
+        ours = {record.offset: record for record in tail.records}
+        if all(ours.get(offset) == record for offset, record in theirs.items()):
+            bounds = self._source_bounds(place)
+            if bounds is None or tail.header.end <= bounds[1]:
+                return
+            raise facts.source_truncated(place.source.name, tail.header.end, bounds[1])
+        raise facts.diverged(place.source.name, tail.header.first, tail.header.end)
+
+    def _first_record_before(self, place: Place, first: int, end: int) -> int | None:
+        """The first record that the source has where the target has only markers."""
+        for batch in copyable_batches(self._source, place.source, place.partition, first, end, self._rules.isolation):
+            for record in batch.records:
+                if first <= record.offset < end:
+                    return record.offset
+        return None
+
+    # -- policies and bounds
+
+    def _unless_unequal(self, place: Place, position: Position) -> Position:
+        """The copy met something that equal offsets can't pass, a hole that is too large: translate from here on."""
+        if not place.unequal or position.translated:
+            return position
+        self._require_equal_or_auto(place.unequal)
+        return replace(position, translated=place.unequal, is_news=True)
+
+    def _bring_into_range(self, place: Place, position: Position) -> Position:
+        """Name it if the source can't give the next offset: removed before it was copied, or not written any more."""
+        bounds = self._source_bounds(place)
+        if bounds is None:
+            return position
+        start, end = bounds
+        if position.next_offset > end:
+            truncated = facts.source_truncated(place.source.name, position.next_offset, end)
+            self._tolerate(place, self._rules.on_divergence, truncated)
+            why = f"the source was truncated to offset {end}"
+            self._require_equal_or_auto(why)
+            return replace(position, next_offset=end, source_epoch=-1, translated=why, is_news=True)
+        if position.next_offset >= start:
+            return position
+        if position.target_next == position.log_start:  # nothing was copied yet: there is nothing to have a gap in
+            return replace(position, next_offset=start, log_start=start, is_news=True)
+        self._tolerate(place, self._rules.on_gap, facts.gap(position.next_offset, start))
+        if position.translated:
+            return replace(position, next_offset=start)
+        if start - position.next_offset > self._rules.max_hole:
+            why = f"source offsets {position.next_offset}..{start - 1} were removed before they were copied"
+            self._require_equal_or_auto(why)
+            return replace(position, next_offset=start, translated=why, is_news=True)
+        return replace(position, fetch_from=start)
+
+    def _tolerate(self, place: Place, policy: str, fact: MirrorError) -> None:
+        if policy != CONTINUE:
+            raise fact
+        place.notes.append(f"{fact.name}: {fact}")
+
+    def _source_bounds(self, place: Place) -> tuple[int, int] | None:
+        key = (place.source.name, place.partition)
+        leader = {key: place.source.leaders[place.partition]}
+        start = list_offsets(self._source, leader, EARLIEST).get(key)
+        end = list_offsets(self._source, leader, LATEST).get(key)
+        return None if start is None or end is None else (start, end)
+
+    def _target_start(self, place: Place) -> int | None:
         key = (place.target.name, place.partition)
-        if key not in states or key not in ends:
-            continue
-        try:
-            position = _decide(source, target, place, producer_id, states[key], ends[key], unguarded_ok)
-            if position is not None and place.check_range:
-                _check_range(source, place, position.next_offset)
-        except MirrorError as error:
-            found[index] = error
-            continue
-        if position is not None:
-            found[index] = position
-    return found
+        return list_offsets(self._target, {key: place.target.leaders[place.partition]}, EARLIEST).get(key)
+
+    def _high_watermark(self, place: Place) -> int | None:
+        key = (place.target.name, place.partition)
+        return list_offsets(self._target, {key: place.target.leaders[place.partition]}, LATEST).get(key)
 
 
-def _decide(
-    source: Cluster,
-    target: Cluster,
-    place: Place,
-    producer_id: int,
-    state: ProducerState | None,
-    log_end: int,
-    unguarded_ok: bool,
-) -> Position | None:
-    hint = place.hint
-    if state and hint and (state.last_sequence, log_end) == (hint.last_sequence, hint.target_end):
-        return Position(hint.next_offset, next_sequence(state.last_sequence))
-    if log_end == 0 and state is None:
-        return _from_the_start(source, place)
-    if state is None and not unguarded_ok:
-        return None
-    return _check_tail(source, target, place, producer_id, state, log_end)
-
-
-def _from_the_start(source: Cluster, place: Place) -> Position | None:
-    key = (place.source.name, place.partition)
-    start = list_offsets(source, {key: place.source.leaders[place.partition]}, EARLIEST).get(key)
-    if start is None:
-        return None
-    if start > 0:
-        raise MirrorError(
-            "log-start",
-            f"the source's log starts at offset {start} and the target is empty: "
-            "equal offsets need a target that starts there too, which can't be made yet",
-        )
-    return Position(0, first_sequence(0))
-
-
-def _check_tail(
-    source: Cluster,
-    target: Cluster,
-    place: Place,
-    producer_id: int,
-    state: ProducerState | None,
-    log_end: int,
-) -> Position | None:
-    key = (place.target.name, place.partition)
-    leader = {key: place.target.leaders[place.partition]}
-    if list_offsets(target, leader, LATEST).get(key) != log_end:
-        return None
-    if list_offsets(target, leader, EARLIEST).get(key) == log_end:
-        return _after_retention(place, state, log_end)
-    tail = fetch_batch_at(target, place.target, place.partition, log_end - 1)
-    if tail is None or tail[0].end != log_end:
-        return None
-    header = tail[0]
-    if header.producer_id != producer_id or header.is_control:
-        raise MirrorError(
-            "foreign-data",
-            f"the target topic {place.target.name} holds records up to offset {log_end - 1} that this flow did "
-            "not write; delete the topic to mirror it anew, or mirror into another cluster or alias",
-        )
-    if state and header.last_sequence != state.last_sequence:
-        return None
-    _compare_with_source(source, place, header, tail[1])
-    return Position(header.end, next_sequence(header.last_sequence))
-
-
-def _after_retention(place: Place, state: ProducerState | None, log_end: int) -> Position:
-    """The target kept no record. Then the progress record must say the same as its log end."""
-    hint = place.hint
-    if hint is None or hint.target_end != log_end or (state and state.last_sequence != hint.last_sequence):
-        raise MirrorError(
-            "position-unknown",
-            f"the target's log is empty but ends at offset {log_end}, and no progress record says that this is "
-            "where the mirror stood; delete the target topic to mirror it anew",
-        )
-    return Position(hint.next_offset, next_sequence(hint.last_sequence))
-
-
-def _compare_with_source(source: Cluster, place: Place, ours: BatchHeader, bytes_there: memoryview) -> None:
-    """The source must hold the same records there. What retention has removed can't be compared any more."""
-    theirs = fetch_batch_at(source, place.source, place.partition, ours.first)
-    if theirs is None:
-        _check_range(source, place, ours.end)
-        return
-    header, bytes_here = theirs
-    same = (
-        (header.first, header.end, header.records) == (ours.first, ours.end, ours.records)
-        and (header.base_timestamp, header.max_timestamp) == (ours.base_timestamp, ours.max_timestamp)
-        and bytes_here[HEADER_BYTES:] == bytes_there[HEADER_BYTES:]
+def _from_hint(hint: Standing) -> Position:
+    return Position(
+        next_offset=hint.next_offset,
+        target_next=hint.target_end,
+        last_sequence=hint.last_sequence,
+        source_epoch=hint.source_epoch,
+        log_start=hint.log_start,
+        translated=hint.translated,
     )
-    if not same:
-        raise MirrorError(
-            "diverged",
-            f"the target's last batch (offsets {ours.first}..{ours.end - 1}) is not what the source "
-            f"{place.source.name} holds there: the source was truncated, compacted or written anew",
-        )
 
 
-def _check_range(source: Cluster, place: Place, next_offset: int) -> None:
-    """Name it if the source can't give the next offset: removed before it was copied, or not written any more."""
-    key = (place.source.name, place.partition)
-    leader = {key: place.source.leaders[place.partition]}
-    start, end = list_offsets(source, leader, EARLIEST).get(key), list_offsets(source, leader, LATEST).get(key)
-    if start is not None and next_offset < start:
-        raise MirrorError(
-            "gap",
-            f"source offsets {next_offset}..{start - 1} were removed before they could be copied "
-            "(retention or DeleteRecords)",
-        )
-    if end is not None and end < next_offset:
-        raise MirrorError(
-            "source-truncated",
-            f"the target holds records up to offset {next_offset - 1} but the source's log ends at {end}",
-        )
+def _last(ends: Ends) -> int:
+    return ends.state.last_sequence if ends.state else -1

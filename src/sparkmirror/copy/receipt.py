@@ -4,45 +4,72 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparkmirror.batch.classify import PASSED
+from sparkmirror.topology.standing import Standing
 
-STOPPED = "stopped"
-WAITING = "waiting"
+COPIED = "copied"
+STOPPED = "stopped"  # a fact forbids to go on
+WAITING = "waiting"  # passes by itself
+NOTED = "noted"  # a fact that a policy tolerates
+GOES_ON = "goes-on"  # what stopped it is gone
 
 Place = tuple[str, int]
+NOWHERE = Standing(-1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """`source_first..source_end` (exclusive) stands in the target at `target_first..target_end`.
 
-    `kind` is the batches' class (`passed`), or `stopped`/`waiting` with the reason in `error` and no ranges.
+    `kind` says what happened. Facts have their text in `error` and no ranges. Of `records`, `rebuilt` were encoded
+    again; `holes` are offsets without a record.
     """
 
     flow: str
     topic: str
     partition: int
-    source_first: int
-    source_end: int
-    target_first: int
-    target_end: int
-    last_sequence: int
-    records: int
-    bytes: int
-    kind: str = PASSED
+    kind: str
+    source_first: int = -1
+    source_end: int = -1
+    target_first: int = -1
+    target_end: int = -1
+    records: int = 0
+    rebuilt: int = 0
+    holes: int = 0
+    bytes: int = 0
+    last_sequence: int = -1
+    source_epoch: int = -1
+    log_start: int = 0
+    translated: str = ""
+    source_id: str = ""
+    target_id: str = ""
     error: str = ""
+
+    @property
+    def standing(self) -> Standing:
+        return Standing(
+            self.source_end,
+            self.last_sequence,
+            self.target_end,
+            self.source_epoch,
+            self.log_start,
+            self.translated,
+            self.source_id,
+            self.target_id,
+        )
 
 
 class _Run:
     """A range that grows in place: an answer comes for each batch, a receipt goes out once a second."""
 
-    __slots__ = ("bytes", "last_sequence", "records", "source_end", "source_first", "target_end", "target_first")
+    __slots__ = (
+        "bytes", "holes", "rebuilt", "records", "source_end", "source_first", "standing", "target_end", "target_first",
+    )  # fmt: skip
 
     def __init__(self, source_first: int, target_first: int) -> None:
         self.source_first = self.source_end = source_first
         self.target_first = self.target_end = target_first
-        self.last_sequence = -1
-        self.records = self.bytes = 0
+        self.standing = NOWHERE
+        self.records = self.rebuilt = self.holes = self.bytes = 0
 
 
 class ReceiptBook:
@@ -54,38 +81,36 @@ class ReceiptBook:
         self._closed: list[Receipt] = []
 
     def note_copied(
-        self, place: Place, source_first: int, target_first: int, *, count: int, size: int, last_sequence: int
+        self,
+        place: Place,
+        source_first: int,
+        target_first: int,
+        *,
+        count: int,
+        size: int,
+        rebuilt: bool,
+        standing: Standing | None,
     ) -> None:
-        """A batch of `count` offsets was appended. It continues the partition's run or begins a new one."""
-        run = self._runs.get(place)
-        if run is None or run.source_end != source_first or run.target_end != target_first:
-            self._close(place)
-            run = self._runs[place] = _Run(source_first, target_first)
-        run.source_end = source_first + count
-        run.target_end = target_first + count
-        run.last_sequence = last_sequence
+        """A batch of `count` records was appended. It continues the partition's run or begins a new one."""
+        run = self._extend(place, source_first, target_first, count, standing)
         run.records += count
+        run.rebuilt += count if rebuilt else 0
         run.bytes += size
+
+    def note_filled(
+        self, place: Place, source_first: int, target_first: int, *, count: int, standing: Standing | None
+    ) -> None:
+        """So many offsets of a hole were filled."""
+        self._extend(place, source_first, target_first, count, standing).holes += count
+
+    def note_holes(self, place: Place, count: int) -> None:
+        """So many offsets of holes were passed over: the target's offsets are the smaller ones from here on."""
+        self._closed.append(self._receipt(place, COPIED, holes=count))
 
     def note_fact(self, place: Place, kind: str, error: str) -> None:
         """A partition stopped, waits or is well again."""
         self._close(place)
-        self._closed.append(
-            Receipt(
-                flow=self._flow,
-                topic=place[0],
-                partition=place[1],
-                source_first=-1,
-                source_end=-1,
-                target_first=-1,
-                target_end=-1,
-                last_sequence=-1,
-                records=0,
-                bytes=0,
-                kind=kind,
-                error=error,
-            )
-        )
+        self._closed.append(self._receipt(place, kind, error=error))
 
     def take(self) -> list[Receipt]:
         """All receipts since the last call."""
@@ -94,21 +119,41 @@ class ReceiptBook:
         out, self._closed = self._closed, []
         return out
 
+    def _extend(
+        self, place: Place, source_first: int, target_first: int, count: int, standing: Standing | None
+    ) -> _Run:
+        run = self._runs.get(place)
+        if run is None or run.source_end != source_first or run.target_end != target_first:
+            self._close(place)
+            run = self._runs[place] = _Run(source_first, target_first)
+        run.source_end = source_first + count
+        run.target_end = target_first + count
+        run.standing = standing or NOWHERE
+        return run
+
     def _close(self, place: Place) -> None:
         run = self._runs.pop(place, None)
-        if run is None:
-            return
-        self._closed.append(
-            Receipt(
-                flow=self._flow,
-                topic=place[0],
-                partition=place[1],
-                source_first=run.source_first,
-                source_end=run.source_end,
-                target_first=run.target_first,
-                target_end=run.target_end,
-                last_sequence=run.last_sequence,
-                records=run.records,
-                bytes=run.bytes,
+        if run is not None:
+            self._closed.append(
+                self._receipt(
+                    place,
+                    COPIED,
+                    source_first=run.source_first,
+                    source_end=run.source_end,
+                    target_first=run.target_first,
+                    target_end=run.target_end,
+                    records=run.records,
+                    rebuilt=run.rebuilt,
+                    holes=run.holes,
+                    bytes=run.bytes,
+                    last_sequence=run.standing.last_sequence,
+                    source_epoch=run.standing.source_epoch,
+                    log_start=run.standing.log_start,
+                    translated=run.standing.translated,
+                    source_id=run.standing.source_id,
+                    target_id=run.standing.target_id,
+                )
             )
-        )
+
+    def _receipt(self, place: Place, kind: str, **fields: int | str) -> Receipt:
+        return Receipt(flow=self._flow, topic=place[0], partition=place[1], kind=kind, **fields)  # type: ignore[arg-type]

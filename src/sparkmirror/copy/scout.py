@@ -9,21 +9,26 @@ from __future__ import annotations
 import contextlib
 import queue
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from sparkmirror.copy import facts
 from sparkmirror.copy.cursor import Cursor
-from sparkmirror.copy.lease import Lease
-from sparkmirror.copy.position import Place, Position, find_positions
+from sparkmirror.copy.lease import ALWAYS, Lease
+from sparkmirror.copy.log_start import ensure_log_start, fill_up_to_start, why_not_fillable
+from sparkmirror.copy.position import Place, Position, PositionFinder
 from sparkmirror.errors import MirrorError, SparkmirrorError
 from sparkmirror.net.channel import Channel
-from sparkmirror.net.cluster import Cluster, Metadata, TopicInfo, group_by
-from sparkmirror.net.log import format_topic_id
+from sparkmirror.net.cluster import Cluster, Metadata, group_by
 from sparkmirror.protocol import codes
+from sparkmirror.topology.standing import Standing
 
 THREADS = 8
+
+NoteStanding = Callable[[tuple[str, int], Standing], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +51,23 @@ class Connections:
 class Scout:
     """Asks both clusters about cursors; `wakeup` becomes readable when there are findings."""
 
-    def __init__(self, lease: Lease, source: Cluster, target: Cluster, unguarded_ok: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        source: Cluster,
+        target: Cluster,
+        *,
+        unguarded_ok: Callable[[], bool],
+        may_write: Callable[[], bool],
+        note_standing: NoteStanding,
+    ) -> None:
         self._lease = lease
         self._source = source
         self._target = target
-        self._unguarded_ok = unguarded_ok
+        self._may_write = may_write
+        self._note_standing = note_standing
+        self._finder = PositionFinder(source, target, lease.producer_id, lease.rules, unguarded_ok)
+        self.writing = threading.Lock()  # held while a thread of the scout's writes to the target
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="scout")
         self._found: queue.SimpleQueue[list[Finding] | Connections] = queue.SimpleQueue()
         self.wakeup, self._bell = socket.socketpair()
@@ -107,13 +124,7 @@ class Scout:
     def _look_at_leader(self, places: dict[Cursor, Place], known: tuple[set[int], set[int]]) -> None:
         cursors = list(places)
         source_node, target_node = _leaders(places[cursors[0]])
-        found = find_positions(
-            self._source,
-            self._target,
-            [places[c] for c in cursors],
-            self._lease.producer_id,
-            unguarded_ok=self._unguarded_ok(),
-        )
+        found = self._finder.find([places[c] for c in cursors])
         if found:
             self._tell(
                 Connections(
@@ -122,32 +133,66 @@ class Scout:
                 )
             )
         waits = "the target's replicas are behind its leader, or an earlier lease may still write"
-        self._tell([Finding(c, places[c], found.get(i, waits)) for i, c in enumerate(cursors)])
+        self._tell([Finding(c, places[c], waits) for i, c in enumerate(cursors) if i not in found])
+        plain = {i: f for i, f in found.items() if isinstance(f, MirrorError) or not (f.is_news or f.log_start)}
+        self._tell([Finding(cursors[i], places[cursors[i]], f) for i, f in plain.items()])
+        for index in found.keys() - plain.keys():
+            cursor = cursors[index]
+            self._pool.submit(self._safely, self._prepare, {cursor: (places[cursor], found[index])}, known)
+
+    def _prepare(self, items: dict[Cursor, tuple[Place, Position]], _: object) -> None:
+        """What must be done before the first append: say that offsets differ, or let the log begin where it should."""
+        for cursor, (place, position) in items.items():
+            ready: Position | MirrorError = position
+            try:
+                ready = self._begin_log(place, position)
+            except MirrorError as fact:
+                ready = fact
+            self._tell([Finding(cursor, place, ready)])
+
+    def _begin_log(self, place: Place, position: Position) -> Position:
+        if position.target_next < position.log_start:
+            why = why_not_fillable(self._target, place)
+            if why and self._lease.rules.preserve == ALWAYS:
+                raise facts.not_equal(why)
+            if why:
+                position = replace(position, log_start=0, translated=why, is_news=True)
+        if position.is_news:
+            self._note(place, position)
+        if position.target_next < position.log_start:
+            with self.writing:
+                position = fill_up_to_start(
+                    self._source, self._target, place, position, self._lease.producer_id, self._may_write
+                )
+        if position.log_start:
+            ensure_log_start(self._target, place, position.log_start)
+        return position
+
+    def _note(self, place: Place, position: Position) -> None:
+        standing = Standing(
+            position.next_offset,
+            position.last_sequence,
+            position.target_next,
+            position.source_epoch,
+            position.log_start,
+            position.translated,
+            place.source_id,
+            place.target_id,
+        )
+        self._note_standing((place.source.name, place.partition), standing)
 
 
 def _leaders(place: Place) -> tuple[int, int]:
     return place.source.leaders[place.partition].node, place.target.leaders[place.partition].node
 
 
-def _place(cursor: Cursor, source: Metadata, target: Metadata) -> Place | MirrorError | str:
+def _place(cursor: Cursor, source: Metadata, target: Metadata) -> Place | str:
     leased = cursor.leased
     here, there = source.topics.get(leased.topic), target.topics.get(leased.remote)
-    for side, info, wanted in (
-        ("source", here, leased.source_topic_id),
-        ("target", there, leased.target_topic_id),
-    ):
-        name = leased.topic if side == "source" else leased.remote
+    for side, name, info in (("source", leased.topic, here), ("target", leased.remote, there)):
         if info is None or info.error or leased.partition not in info.leaders:
             return f"the {side} has no {name}-{leased.partition} ({codes.name_of(info.error) if info else 'gone'})"
-        if _was_recreated(info, wanted):
-            return MirrorError(
-                "recreated", f"the {side} topic {name} was deleted and created anew while it was mirrored"
-            )
         if info.leaders[leased.partition].node < 0:
             return f"{side} {name}-{leased.partition} has no leader"
     assert here is not None and there is not None
-    return Place(leased.partition, here, there, cursor.hint, cursor.is_out_of_range)
-
-
-def _was_recreated(info: TopicInfo, wanted: str) -> bool:
-    return bool(wanted) and format_topic_id(info.topic_id) != wanted
+    return Place(leased.partition, here, there, cursor.hint, cursor.is_out_of_range, cursor.unequal)

@@ -25,6 +25,7 @@ def fetch_partition(
     *,
     max_bytes: int = TAIL_BYTES,
     max_wait_ms: int = 0,
+    isolation: int = fetch.READ_UNCOMMITTED,
 ) -> fetch.FetchedPartition:
     """What the leader has from `offset` on, at least one whole batch if there is one (KIP-74)."""
     leader = topic.leaders[partition]
@@ -32,7 +33,9 @@ def fetch_partition(
     def body(version: int) -> bytes:
         key = topic.topic_id if version == fetch.BY_ID else topic.name
         wanted = fetch.FetchPartition(partition, leader.epoch, offset, max_bytes)
-        return fetch.encode_fetch(version, {key: [wanted]}, max_wait_ms=max_wait_ms, max_bytes=max_bytes, isolation=0)
+        return fetch.encode_fetch(
+            version, {key: [wanted]}, max_wait_ms=max_wait_ms, max_bytes=max_bytes, isolation=isolation
+        )
 
     version, frame = cluster.call_raw(
         leader.node, fetch.API_KEY, pick_dialect(topic, fetch.BY_ID, fetch.BY_NAME), lambda v: [body(v)]
@@ -95,4 +98,5 @@ def pick_dialect(topic: TopicInfo, by_id: int, by_name: int) -> tuple[int, int]:
 
 
 def format_topic_id(topic_id: bytes) -> str:
-    return str(uuid.UUID(bytes=topic_id))
+    """Empty for brokers that have no topic ids."""
+    return "" if topic_id == NO_TOPIC_ID else str(uuid.UUID(bytes=topic_id))

@@ -12,23 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.internal_topic import InternalTopic
+from sparkmirror.topology.standing import Standing
 
 CONNECTOR = "MirrorSourceConnector"
 PARTITIONS = 25
-
-
-class Progress(NamedTuple):
-    """Where a partition stood. What Connect does not write is -1 or empty in its records."""
-
-    next_offset: int
-    last_sequence: int
-    target_end: int
-    source_topic_id: str = ""
-    target_topic_id: str = ""
 
 
 def progress_topic(source_alias: str) -> str:
@@ -40,21 +30,24 @@ def encode_key(cluster: str, topic: str, partition: int) -> bytes:
     return json.dumps([CONNECTOR, where], separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def encode_value(progress: Progress) -> bytes:
-    value = {
-        "offset": progress.next_offset - 1,
-        "sequence": progress.last_sequence,
-        "target_end": progress.target_end,
-        "source_topic_id": progress.source_topic_id,
-        "target_topic_id": progress.target_topic_id,
+def encode_value(standing: Standing) -> bytes:
+    value: dict[str, int | str] = {
+        "offset": standing.next_offset - 1,
+        "sequence": standing.last_sequence,
+        "target_end": standing.target_end,
+        "source_epoch": standing.source_epoch,
+        "log_start": standing.log_start,
+        "translated": standing.translated,
+        "source_topic_id": standing.source_id,
+        "target_topic_id": standing.target_id,
     }
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 def parse_record(
     key: bytes | None, value: bytes | None, cluster: str
-) -> tuple[tuple[str, int], Progress | None] | None:
-    """(topic, partition) and progress; None for other connectors' records and what can't be read."""
+) -> tuple[tuple[str, int], Standing | None] | None:
+    """(topic, partition) and where it stands; None for other connectors' records and what can't be read."""
     try:
         connector, where = json.loads(key or b"null")
         if connector != CONNECTOR or where["cluster"] != cluster:
@@ -63,22 +56,25 @@ def parse_record(
         if value is None:
             return place, None
         fields = json.loads(value)
-        progress = Progress(
+        standing = Standing(
             int(fields["offset"]) + 1,
             int(fields.get("sequence", -1)),
             int(fields.get("target_end", -1)),
+            int(fields.get("source_epoch", -1)),
+            int(fields.get("log_start", 0)),
+            str(fields.get("translated", "")),
             str(fields.get("source_topic_id", "")),
             str(fields.get("target_topic_id", "")),
         )
     except (ValueError, TypeError, KeyError):
         return None
-    return place, progress
+    return place, standing
 
 
 class ProgressTopic:
     """One flow's records in the progress topic."""
 
-    def __init__(self, cluster: Cluster, source_alias: str, replication_factor: int) -> None:
+    def __init__(self, cluster: Cluster, source_alias: str, replication_factor: int = -1) -> None:
         self._alias = source_alias
         self._topic = InternalTopic(
             cluster,
@@ -90,9 +86,9 @@ class ProgressTopic:
     def ensure(self) -> None:
         self._topic.ensure()
 
-    def read(self) -> dict[tuple[str, int], Progress]:
+    def read(self) -> dict[tuple[str, int], Standing]:
         """The newest progress of each partition."""
-        found: dict[tuple[str, int], Progress] = {}
+        found: dict[tuple[str, int], Standing] = {}
         for record in self._topic.read():
             parsed = parse_record(record.key, record.value, self._alias)
             if parsed and parsed[1] is not None:
@@ -101,6 +97,7 @@ class ProgressTopic:
                 found.pop(parsed[0], None)
         return found
 
-    def write(self, progress: Mapping[tuple[str, int], Progress]) -> None:
-        records = {encode_key(self._alias, *place): encode_value(p) for place, p in progress.items()}
+    def write(self, progress: Mapping[tuple[str, int], Standing | None]) -> None:
+        """`None` forgets a partition: it begins anew."""
+        records = {encode_key(self._alias, *place): p and encode_value(p) for place, p in progress.items()}
         self._topic.append_keyed(records)

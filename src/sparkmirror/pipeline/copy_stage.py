@@ -11,7 +11,11 @@ from pyspark import TaskContext
 from sparkmirror.copy.copy import Copy
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
+from sparkmirror.copy.scout import NoteStanding
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.pipeline.cord import Cord
+from sparkmirror.topology.standing import Standing
 
 _ARROW_TYPES = {"str": pa.string(), "int": pa.int64()}
 ARROW_SCHEMA = pa.schema([(f.name, _ARROW_TYPES[str(f.type)]) for f in fields(Receipt)])
@@ -40,7 +44,8 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
     if context is not None and context.attemptNumber() > 0:
         return
     cord = Cord(desk, token)
-    copy = Copy(lease, recall=cord)
+    progress = Cluster(lease.target)
+    copy = Copy(lease, recall=cord, note_standing=_note_in(progress, lease.source.alias))
     try:
         copy.warm_up()
         yield []  # Spark sets up a worker's output at its first rows, which takes long: not while copying
@@ -49,7 +54,17 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
             yield from copy.run(hints, cord.tell_done)
     finally:
         copy.close()
+        progress.close()
         cord.close()
+
+
+def _note_in(cluster: Cluster, alias: str) -> NoteStanding:
+    """Some positions must be known before anything is appended: the driver hears of them only with the receipts."""
+
+    def note(place: tuple[str, int], standing: Standing) -> None:
+        ProgressTopic(cluster, alias).write({place: standing})
+
+    return note
 
 
 def _to_arrow(receipts: list[Receipt]) -> pa.RecordBatch:

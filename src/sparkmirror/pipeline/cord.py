@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from sparkmirror.copy.lease import Hint
+from sparkmirror.topology.standing import Standing
 
 CONNECT_TIMEOUT_S = 20.0
 
@@ -38,14 +38,14 @@ class Cord:
         answer = self._ask({"ask": "leases", "round": number})
         return list(answer["leases"]) if answer else []
 
-    def wait_for_turn(self, lease_id: str) -> dict[tuple[str, int], Hint] | None:
+    def wait_for_turn(self, lease_id: str) -> dict[tuple[str, int], Standing] | None:
         """Hints by partition when the lease may begin; None if it is void."""
         answer = self._ask({"ask": "lease", "lease": lease_id})
         if not answer or "go" not in answer:
             return None
-        return {(topic, partition): Hint(*hint) for topic, partition, *hint in answer["go"]}
+        return {(topic, partition): Standing(*hint) for topic, partition, *hint in answer["go"]}
 
-    def tell_done(self, positions: Mapping[tuple[str, int], Hint]) -> None:
+    def tell_done(self, positions: Mapping[tuple[str, int], Standing]) -> None:
         """Hand the positions to whoever copies next. The desk may be gone: then nobody waits."""
         done = [[topic, partition, *hint] for (topic, partition), hint in positions.items()]
         try:

@@ -27,7 +27,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from sparkmirror.copy.lease import Hint, Lease
+from sparkmirror.copy.lease import Lease
+from sparkmirror.topology.standing import Standing
 
 LINE_BYTES = 64 << 20
 
@@ -72,7 +73,7 @@ class Desk:
         self.changed = threading.Condition()
         self._rounds: dict[int, Round] = {}
         self._newest = self._taken = -1
-        self._hints: dict[tuple[str, str, int], Hint] = {}
+        self._hints: dict[tuple[str, str, int], Standing] = {}
         self._closed = False
         desk = self
 
@@ -127,7 +128,7 @@ class Desk:
         with self.changed:
             return self.changed.wait_for(predicate, timeout_s)
 
-    def hints(self) -> dict[tuple[str, str, int], Hint]:
+    def hints(self) -> dict[tuple[str, str, int], Standing]:
         """(flow, topic, partition) -> where its last lease stood."""
         with self.changed:
             return dict(self._hints)
@@ -200,7 +201,7 @@ class Desk:
             state.lost = state.phase is Phase.GOING and done is None
             state.phase, state.handler = Phase.DONE, None
             for topic, partition, *hint in done or ():
-                self._hints[state.lease.flow, topic, partition] = Hint(*hint)
+                self._hints[state.lease.flow, topic, partition] = Standing(*hint)
             self.changed.notify_all()
 
 

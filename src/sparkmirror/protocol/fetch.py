@@ -36,6 +36,8 @@ _I32 = struct.Struct(">i")
 # partition, error code, high watermark, last stable offset, log start offset
 _ANSWER = struct.Struct(">ihqqq")
 _ABORTED = struct.Struct(">qq")
+# tagged: epoch and end offset up to which both logs are the same
+_DIVERGING_TAG = 0
 
 # A topic's name (v11) or its 16-byte id (v13).
 TopicKey = str | bytes
@@ -49,6 +51,7 @@ class FetchPartition:
     leader_epoch: int
     offset: int
     max_bytes: int
+    last_epoch: int = -1  # leader epoch of the last record that was fetched; -1: the broker compares nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class FetchedPartition:
     aborted: tuple[tuple[int, int], ...]
     preferred_replica: int
     records: memoryview
+    is_diverging: bool = False  # the leader's log is not the one that was fetched from so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +133,10 @@ def _parse_partition(reader: Reader, topic: TopicKey) -> FetchedPartition:
         reader.skip_tags()
     preferred = reader.int32()
     records = reader.records()
-    reader.skip_tags()
+    seen: list[int] = []
+    reader.skip_tags({_DIVERGING_TAG: lambda field: seen.append(field.int32())})
     return FetchedPartition(
-        topic, partition, error, high_watermark, last_stable, log_start, tuple(aborted), preferred, records
+        topic, partition, error, high_watermark, last_stable, log_start, tuple(aborted), preferred, records, bool(seen)
     )
 
 
@@ -146,6 +151,6 @@ def _encode_topic(topic: TopicKey) -> bytes:
 def _encode_partitions(partitions: Sequence[FetchPartition], by_id: bool) -> Iterable[bytes]:
     for p in partitions:
         if by_id:
-            yield _PARTITION_BY_ID.pack(p.partition, p.leader_epoch, p.offset, -1, -1, p.max_bytes) + b"\0"
+            yield _PARTITION_BY_ID.pack(p.partition, p.leader_epoch, p.offset, p.last_epoch, -1, p.max_bytes) + b"\0"
         else:
             yield _PARTITION_BY_NAME.pack(p.partition, p.leader_epoch, p.offset, -1, p.max_bytes)

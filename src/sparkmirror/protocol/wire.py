@@ -32,6 +32,11 @@ def encode_uvarint(value: int) -> bytes:
     return bytes(out)
 
 
+def encode_varint(value: int) -> bytes:
+    """A signed number, zigzag, as records have it."""
+    return encode_uvarint((value << 1) ^ (value >> 63))
+
+
 def encode_string(text: str) -> bytes:
     """A classic STRING."""
     data = text.encode()

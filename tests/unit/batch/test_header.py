@@ -7,9 +7,8 @@ import struct
 import pytest
 from kafka.record.memory_records import MemoryRecords
 
-from sparkmirror.batch.classify import check_passes
 from sparkmirror.batch.header import HEADER_BYTES, has_valid_crc, patch_batch, read_header, split_batches
-from sparkmirror.errors import MirrorError, ProtocolError
+from sparkmirror.errors import ProtocolError
 from tests.support.batches import simple_batch
 
 
@@ -24,31 +23,29 @@ def test_header_fields_are_those_that_an_independent_encoder_wrote() -> None:
 def test_patched_batch_is_valid_and_carries_our_producer() -> None:
     batch = memoryview(simple_batch(100, 5))
     before = bytes(batch[HEADER_BYTES:])
-    patch_batch(batch, read_header(batch), 4711, 0, 2**31 - 3)
+    patch_batch(batch, read_header(batch).attributes, 4711, 0, 2**31 - 3)
     header = read_header(batch)
     assert (header.first, header.producer_id, header.producer_epoch, header.sequence) == (0, 4711, 0, 2**31 - 3)
     assert header.last_sequence == 1, "sequence numbers wrap to 0 after 2^31 - 1"
-    assert has_valid_crc(batch, header)
+    assert has_valid_crc(batch)
     assert bytes(batch[HEADER_BYTES:]) == before
     decoded = MemoryRecords(bytes(batch)).next_batch()
     assert decoded.validate_crc()
     assert [r.value for r in decoded] == [b"v%d" % i for i in range(5)]
 
 
-def test_patching_drops_the_transactional_bit_and_keeps_the_codec() -> None:
+def test_patching_drops_what_is_the_sources_own_and_keeps_the_codec() -> None:
     batch = memoryview(simple_batch(0, 1))
-    struct.pack_into(">h", batch, 21, 0x10 | 0x04)
-    patch_batch(batch, read_header(batch), 1, 0, 0)
+    struct.pack_into(">h", batch, 21, 0x10 | 0x40 | 0x04)
+    patch_batch(batch, read_header(batch).attributes, 1, 0, 0)
     header = read_header(batch)
-    assert not header.is_transactional
-    assert header.codec == 4
+    assert header.attributes == 4, "neither transactional nor with the delete horizon of the source's cleaner"
 
 
 def test_a_flipped_byte_is_seen() -> None:
     batch = simple_batch(0, 3)
     batch[70] ^= 1
-    view = memoryview(batch)
-    assert not has_valid_crc(view, read_header(view))
+    assert not has_valid_crc(memoryview(batch))
 
 
 def test_a_fetch_is_split_into_whole_batches_and_the_cut_one_is_left_out() -> None:
@@ -79,36 +76,3 @@ def test_a_negative_record_count_is_a_protocol_error() -> None:
     struct.pack_into(">i", batch, 57, -5)
     with pytest.raises(ProtocolError):
         read_header(memoryview(batch))
-
-
-def _changed(offset: int, layout: str, value: int, *, first: int = 10, count: int = 3) -> memoryview:
-    batch = simple_batch(first, count)
-    struct.pack_into(layout, batch, offset, value)
-    return memoryview(batch)
-
-
-@pytest.mark.parametrize(
-    ("batch", "position", "fact"),
-    [
-        (_changed(16, ">b", 1), 10, "old-format"),
-        (_changed(0, ">q", 12), 10, "hole"),
-        (_changed(0, ">q", 8), 10, "mid-batch"),
-        (_changed(21, ">h", 0x30), 10, "hole"),
-        (_changed(57, ">i", 2), 10, "hole"),
-        (_changed(21, ">h", 0x08), 10, "log-append-time"),
-    ],
-)
-def test_what_cannot_pass_is_named(batch: memoryview, position: int, fact: str) -> None:
-    with pytest.raises(MirrorError) as caught:
-        check_passes(read_header(batch), position)
-    assert caught.value.name == fact
-
-
-def test_aborted_records_do_not_pass_and_committed_ones_do() -> None:
-    batch = simple_batch(10, 3)
-    struct.pack_into(">h", batch, 21, 0x10)
-    struct.pack_into(">q", batch, 43, 77)
-    header = read_header(memoryview(batch))
-    check_passes(header, 10, aborted=((77, 11), (78, 0)))
-    with pytest.raises(MirrorError, match="aborted"):
-        check_passes(header, 10, aborted=((77, 10),))

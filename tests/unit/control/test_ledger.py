@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 from sparkmirror.control.ledger import Fact, Ledger
-from sparkmirror.copy.receipt import STOPPED, Receipt
-from sparkmirror.offsets.progress import Progress
+from sparkmirror.copy.receipt import NOTED, STOPPED, Receipt
+from sparkmirror.topology.standing import Standing
 
 COPIED = Receipt(
     flow="A->B",
     topic="t",
     partition=0,
+    kind="copied",
     source_first=0,
     source_end=10,
     target_first=0,
@@ -23,13 +24,13 @@ COPIED = Receipt(
     records=10,
     bytes=100,
 )
-HOLE = replace(COPIED, source_first=10, records=0, bytes=0, kind=STOPPED, error="hole: a marker")
+GAP = Receipt(flow="A->B", topic="t", partition=0, kind=STOPPED, error="gap: 10..11")
 
 
 def test_positions_of_a_round_are_those_of_the_last_receipt() -> None:
     ledger = Ledger()
     later = replace(COPIED, source_first=10, source_end=15, target_first=10, target_end=15, last_sequence=14)
-    assert ledger.take([COPIED, later]) == {"A->B": {("t", 0): Progress(15, 14, 15)}}
+    assert ledger.take([COPIED, later]) == {"A->B": {("t", 0): Standing(15, 14, 15)}}
     assert ledger.records == 20
 
 
@@ -37,8 +38,8 @@ def test_a_fact_is_said_once_and_clears_when_the_partition_goes_on(caplog: pytes
     ledger = Ledger()
     with caplog.at_level(logging.INFO, "sparkmirror"):
         for _ in range(3):
-            ledger.take([HOLE])
-        assert ledger.facts("A->B") == {("t", 0): Fact(STOPPED, "hole: a marker")}
+            ledger.take([GAP])
+        assert ledger.facts("A->B") == {("t", 0): Fact(STOPPED, "gap: 10..11")}
         ledger.take([COPIED])
     assert ledger.facts("A->B") == {}
     assert [r.levelname for r in caplog.records] == ["ERROR", "INFO"]
@@ -60,3 +61,13 @@ def test_the_rate_counts_the_last_half_minute() -> None:
     ledger.take([replace(COPIED, bytes=30_000_000)])
     assert ledger.rate("A->B") == pytest.approx(1_000_000)
     assert ledger.rate("other") == 0
+
+
+def test_a_tolerated_fact_is_kept_beside_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    ledger = Ledger()
+    with caplog.at_level(logging.INFO, "sparkmirror"):
+        for _ in range(2):
+            ledger.take([replace(GAP, kind=NOTED), COPIED])
+    assert ledger.facts("A->B") == {}
+    assert ledger.notes("A->B") == {("t", 0): "gap: 10..11"}
+    assert [r.levelname for r in caplog.records] == ["WARNING"]

@@ -1,4 +1,4 @@
-"""A cursor queues what passes, expects each answer at its offset and forgets all when it is lost."""
+"""A cursor queues batches and holes, expects each answer at its offset and forgets all when it is lost."""
 
 from __future__ import annotations
 
@@ -8,76 +8,162 @@ import pytest
 
 from sparkmirror.batch.header import read_header
 from sparkmirror.copy.cursor import Cursor, State
-from sparkmirror.copy.lease import Hint, LeasePartition
-from sparkmirror.copy.position import Position
+from sparkmirror.copy.lease import LeasePartition
+from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.queue import Hole, Ready
 from sparkmirror.errors import MirrorError, ProtocolError
+from sparkmirror.net.cluster import NO_TOPIC_ID, TopicInfo
 from sparkmirror.protocol.fetch import FetchedPartition
+from sparkmirror.topology.standing import Standing
 from tests.support.batches import simple_batch
+
+TOPIC = TopicInfo("t", NO_TOPIC_ID, {}, 0, False)
+PLACE = Place(0, TOPIC, TOPIC)
 
 
 def fetched(*batches: bytearray) -> FetchedPartition:
     return FetchedPartition("t", 0, 0, 1000, 1000, 0, (), -1, memoryview(bytearray(b"".join(batches))))
 
 
-def cursor_at(offset: int, stop_at: int | None = None) -> Cursor:
+def cursor_at(offset: int, *, stop_at: int | None = None, translated: str = "", shift: int = 0) -> Cursor:
     cursor = Cursor(LeasePartition(topic="t", partition=0, remote="A.t", stop_at=stop_at), 4711)
-    cursor.settle(Position(offset, offset & 0x7FFFFFFF))
+    position = Position(next_offset=offset, target_next=offset + shift, last_sequence=offset - 1, translated=translated)
+    cursor.settle(PLACE, position)
     return cursor
 
 
-def test_batches_are_queued_with_consecutive_sequences() -> None:
+def drain(cursor: Cursor) -> list[Ready | Hole]:
+    """Everything that waits, as an appender takes it."""
+    items: list[Ready | Hole] = []
+    while cursor.queue:
+        head = cursor.queue.head
+        if isinstance(head, Hole):
+            items.append(head)
+            cursor.queue.fill(head.end - head.first)
+        else:
+            items.append(cursor.queue.pop_batch())
+    return items
+
+
+def large_batch(first: int) -> bytearray:
+    """Too large to be merged with its neighbours."""
+    return simple_batch(first, 4000)
+
+
+def append(cursor: Cursor, base_offset: int) -> None:
+    cursor.in_flight += 1
+    cursor.take_answer(cursor.queue.pop_batch(), base_offset)
+
+
+def test_small_batches_become_one_with_our_producer_and_sequence() -> None:
     cursor = cursor_at(10)
     cursor.take_fetched(fetched(simple_batch(10, 3), simple_batch(13, 2)))
-    assert [(r.header.first, r.sequence, r.last_sequence) for r in cursor.queue] == [(10, 10, 12), (13, 13, 14)]
-    assert (cursor.fetch_offset, cursor.sequence) == (15, 15)
-    assert [read_header(r.batch).producer_id for r in cursor.queue] == [4711, 4711]
+    (ready,) = drain(cursor)
+    assert isinstance(ready, Ready)
+    assert (ready.first, ready.end, ready.sequence, ready.last_sequence, ready.rebuilt) == (10, 15, 10, 14, True)
+    header = read_header(ready.batch)
+    assert (header.producer_id, header.sequence, header.records, header.last_delta) == (4711, 10, 5, 4)
+    assert cursor.fetch_offset == 15
 
 
-def test_batches_before_the_position_are_passed_over() -> None:
-    cursor = cursor_at(13)
-    cursor.take_fetched(fetched(simple_batch(10, 3), simple_batch(13, 2)))
-    assert [r.header.first for r in cursor.queue] == [13]
-
-
-def test_what_stands_before_a_hole_is_still_queued() -> None:
+def test_a_large_batch_passes_as_it_is() -> None:
     cursor = cursor_at(0)
-    with pytest.raises(MirrorError):
-        cursor.take_fetched(fetched(simple_batch(0, 2), simple_batch(5, 2)))
-    assert [r.header.first for r in cursor.queue] == [0]
+    source = large_batch(0)
+    cursor.take_fetched(fetched(source, simple_batch(4000, 1)))
+    passed, small = drain(cursor)
+    assert isinstance(passed, Ready) and not passed.rebuilt
+    assert passed.batch[61:] == source[61:]
+    assert isinstance(small, Ready) and (small.first, small.rebuilt) == (4000, False)
 
 
-def test_a_batch_with_a_wrong_crc_is_refused() -> None:
-    broken = simple_batch(0, 2)
+def test_a_position_inside_a_batch_leaves_its_first_records_out() -> None:
+    cursor = cursor_at(12)
+    cursor.take_fetched(fetched(simple_batch(10, 5)))
+    (ready,) = drain(cursor)
+    assert isinstance(ready, Ready) and (ready.first, ready.end) == (12, 15)
+
+
+def test_missing_offsets_are_a_hole_between_batches() -> None:
+    cursor = cursor_at(0)
+    cursor.take_fetched(fetched(simple_batch(0, 2), simple_batch(5, 2)))
+    assert [(type(i).__name__, i.first, i.end) for i in drain(cursor)] == [
+        ("Ready", 0, 2),
+        ("Hole", 2, 5),
+        ("Ready", 5, 7),
+    ]
+
+
+def test_translated_offsets_need_no_hole() -> None:
+    cursor = cursor_at(0, translated="why", shift=100)
+    cursor.take_fetched(fetched(simple_batch(0, 2), simple_batch(5, 2)))
+    append(cursor, 100)
+    append(cursor, 102)
+    assert cursor.hint == Standing(7, 3, 104, 0, 0, "why")
+    assert cursor.queue.skipped == 3
+
+
+def test_a_filled_hole_moves_both_logs() -> None:
+    cursor = cursor_at(0)
+    cursor.take_fetched(fetched(simple_batch(3, 2)))
+    cursor.in_flight = 1
+    cursor.take_filled(1)
+    assert cursor.queue.head == Hole(1, 3)
+    cursor.in_flight = 1
+    cursor.take_filled(2)
+    assert (cursor.source_next, cursor.target_next) == (3, 3)
+    append(cursor, 3)
+    assert cursor.hint == Standing(5, 1, 5, 0)
+
+
+def test_a_fill_whose_answer_is_lost_is_fenced_off_before_the_next() -> None:
+    cursor = cursor_at(0)
+    cursor.is_fenced = cursor.is_filling = True
+    cursor.lose("connection lost", now=0.0)
+    assert (cursor.is_fenced, cursor.fill_attempt) == (False, 1)
+
+
+def test_a_batch_with_a_wrong_crc_is_refused_and_what_stands_before_it_is_queued() -> None:
+    broken = simple_batch(4000, 2)
     broken[-1] ^= 1
     cursor = cursor_at(0)
     with pytest.raises(ProtocolError):
-        cursor.take_fetched(fetched(broken))
-    assert not cursor.queue
+        cursor.take_fetched(fetched(large_batch(0), broken))
+    assert [item.end for item in drain(cursor)] == [4000]
 
 
 def test_an_answer_at_another_offset_is_a_divergence() -> None:
     cursor = cursor_at(0)
     cursor.take_fetched(fetched(simple_batch(0, 2)))
     with pytest.raises(MirrorError) as caught:
-        cursor.take_answer(cursor.queue.popleft(), 1)
+        append(cursor, 1)
     assert caught.value.name == "diverged"
 
 
 def test_an_answer_becomes_the_hint_for_the_next_lease() -> None:
     cursor = cursor_at(0)
     cursor.take_fetched(fetched(simple_batch(0, 2)))
-    cursor.take_answer(cursor.queue.popleft(), 0)
-    assert cursor.hint == Hint(2, 1, 2)
+    append(cursor, 0)
+    assert cursor.hint == Standing(2, 1, 2, 0)
     assert cursor.held_bytes == 0
+
+
+def test_what_waits_when_a_lease_ends_is_not_counted_as_copied() -> None:
+    cursor = cursor_at(0, translated="why")
+    cursor.take_fetched(fetched(large_batch(0), large_batch(4000)))
+    cursor.in_flight += 1
+    ready = cursor.queue.pop_batch()
+    cursor.queue.hold()
+    cursor.take_answer(ready, 0)
+    assert cursor.hint is not None and cursor.hint.next_offset == 4000
 
 
 def test_a_lost_cursor_forgets_its_queue_and_ignores_earlier_answers() -> None:
     cursor = cursor_at(0)
     cursor.take_fetched(fetched(simple_batch(0, 2)))
-    ready = cursor.queue[0]
+    ready = cursor.queue.head
     cursor.lose("connection lost", now=0.0)
     assert cursor.state is State.LOST and not cursor.queue and cursor.held_bytes == 0
-    assert ready.term != cursor.term
+    assert isinstance(ready, Ready) and ready.term != cursor.term
 
 
 def test_pauses_between_tries_grow_to_a_bound_and_start_again_after_success() -> None:
@@ -87,24 +173,26 @@ def test_pauses_between_tries_grow_to_a_bound_and_start_again_after_success() ->
         cursor.lose("no", now=0.0)
         pauses.append(cursor.retry_at)
     assert pauses == sorted(pauses) and pauses[-1] == 1.0
-    cursor.settle(Position(0, 0))
+    cursor.settle(PLACE, Position(next_offset=0, target_next=0, last_sequence=-1))
     cursor.take_fetched(fetched(simple_batch(0, 1)))
-    cursor.take_answer(cursor.queue.popleft(), 0)
+    append(cursor, 0)
     cursor.lose("no", now=0.0)
     assert cursor.retry_at == pauses[0]
 
 
 def test_a_cursor_with_an_end_takes_nothing_beyond_it_and_is_done_there() -> None:
-    cursor = cursor_at(0, stop_at=2)
+    cursor = cursor_at(0, stop_at=3)
     cursor.take_fetched(fetched(simple_batch(0, 2), simple_batch(2, 2)))
-    assert [r.header.first for r in cursor.queue] == [0]
-    cursor.take_answer(cursor.queue.popleft(), 0)
+    append(cursor, 0)
     assert cursor.state is State.DONE
+    assert cursor.hint is not None and cursor.hint.next_offset == 3
 
 
 def test_sequences_wrap_to_zero_after_the_largest() -> None:
     first = 2**31 - 2
     cursor = cursor_at(first)
-    cursor.take_fetched(fetched(simple_batch(first, 3), simple_batch(first + 3, 1)))
-    assert [r.sequence for r in cursor.queue] == [first, 1]
-    assert struct.unpack_from(">i", cursor.queue[1].batch, 53)[0] == 1
+    cursor.take_fetched(fetched(large_batch(first), simple_batch(first + 4000, 1)))
+    one, two = drain(cursor)
+    assert isinstance(one, Ready) and isinstance(two, Ready)
+    assert (one.sequence, one.last_sequence, two.sequence) == (first, 3997, 3998)
+    assert struct.unpack_from(">i", two.batch, 53)[0] == 3998

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sparkmirror.copy.lease import Hint, Lease, LeasePartition
+from sparkmirror.copy.lease import Lease, LeasePartition, Rules
 from sparkmirror.net.address import ClusterAddress
+from sparkmirror.topology.standing import Standing
 
 
 def test_a_lease_survives_its_way_through_json() -> None:
@@ -13,11 +14,12 @@ def test_a_lease_survives_its_way_through_json() -> None:
         source=ClusterAddress(alias="A", bootstrap=("a:1", "b:2")),
         target=ClusterAddress(alias="B", bootstrap=("c:3",), client_id="me"),
         producer_id=4711,
-        generation=12,
+        fence=12,
         seconds=10.0,
         partitions=(
-            LeasePartition(topic="t", partition=0, remote="A.t", hint=Hint(5, 4, 5), stop_at=9),
-            LeasePartition(topic="ü", partition=1, remote="A.ü", source_topic_id="x"),
+            LeasePartition(topic="t", partition=0, remote="A.t", hint=Standing(5, 4, 5, translated="why"), stop_at=9),
+            LeasePartition(topic="ü", partition=1, remote="A.ü"),
         ),
+        rules=Rules(on_gap="continue", bytes_per_second=5.0),
     )
     assert Lease.from_json(lease.to_json()) == lease

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from sparkmirror.copy.receipt import STOPPED, ReceiptBook
+from sparkmirror.topology.standing import Standing
 
 PLACE = ("t", 0)
 
 
 def note(book: ReceiptBook, first: int, end: int, shift: int = 0) -> None:
-    book.note_copied(PLACE, first, first + shift, count=end - first, size=10, last_sequence=end - 1)
+    standing = Standing(end, end - 1, end + shift)
+    book.note_copied(PLACE, first, first + shift, count=end - first, size=10, rebuilt=False, standing=standing)
 
 
 def test_consecutive_ranges_become_one() -> None:
@@ -16,7 +18,7 @@ def test_consecutive_ranges_become_one() -> None:
     for i in range(5):
         note(book, i * 10, i * 10 + 10)
     (whole,) = book.take()
-    assert (whole.flow, whole.topic, whole.partition, whole.kind) == ("A->B", "t", 0, "passed")
+    assert (whole.flow, whole.topic, whole.partition, whole.kind) == ("A->B", "t", 0, "copied")
     assert (whole.source_first, whole.source_end, whole.target_first, whole.target_end) == (0, 50, 0, 50)
     assert (whole.records, whole.bytes, whole.last_sequence) == (50, 50, 49)
     assert book.take() == []
@@ -29,8 +31,18 @@ def test_a_change_of_the_shift_or_a_fact_ends_a_run() -> None:
     book.note_fact(PLACE, STOPPED, "hole")
     note(book, 20, 30, shift=5)
     assert [(r.source_first, r.target_first, r.records, r.kind) for r in book.take()] == [
-        (0, 0, 10, "passed"),
-        (10, 15, 10, "passed"),
+        (0, 0, 10, "copied"),
+        (10, 15, 10, "copied"),
         (-1, -1, 0, STOPPED),
-        (20, 25, 10, "passed"),
+        (20, 25, 10, "copied"),
     ]
+
+
+def test_a_filled_hole_continues_the_run_and_is_counted_apart() -> None:
+    book = ReceiptBook("A->B")
+    note(book, 0, 10)
+    book.note_filled(PLACE, 10, 10, count=5, standing=Standing(15, 9, 15))
+    book.note_copied(PLACE, 15, 15, count=5, size=10, rebuilt=True, standing=Standing(20, 14, 20))
+    (whole,) = book.take()
+    assert (whole.source_first, whole.source_end, whole.records, whole.rebuilt, whole.holes) == (0, 20, 15, 5, 5)
+    assert whole.standing == Standing(20, 14, 20)

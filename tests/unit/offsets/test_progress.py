@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkmirror.offsets.progress import Progress, encode_key, encode_value, parse_record
+from sparkmirror.offsets.progress import encode_key, encode_value, parse_record
+from sparkmirror.topology.standing import Standing
 
 
 def test_the_key_is_connects_to_the_byte() -> None:
@@ -12,16 +13,16 @@ def test_the_key_is_connects_to_the_byte() -> None:
 
 
 def test_the_offset_is_the_last_replicated_one() -> None:
-    assert encode_value(Progress(43, 42, 43)).startswith(b'{"offset":42')
+    assert encode_value(Standing(43, 42, 43)).startswith(b'{"offset":42')
 
 
 def test_our_record_is_read_back() -> None:
-    progress = Progress(43, 42, 43, "source-id", "target-id")
+    progress = Standing(43, 42, 43, 7, 5, "why", "source-id", "target-id")
     assert parse_record(encode_key("a", "t", 3), encode_value(progress), "a") == (("t", 3), progress)
 
 
 def test_connects_record_has_no_sequence() -> None:
-    assert parse_record(encode_key("a", "t", 3), b'{"offset":42}', "a") == (("t", 3), Progress(43, -1, -1))
+    assert parse_record(encode_key("a", "t", 3), b'{"offset":42}', "a") == (("t", 3), Standing(43, -1, -1))
 
 
 def test_a_tombstone_removes() -> None:

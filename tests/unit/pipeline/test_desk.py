@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from sparkmirror.copy.lease import Hint, Lease, LeasePartition
+from sparkmirror.copy.lease import Lease, LeasePartition
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.pipeline.cord import Cord
 from sparkmirror.pipeline.desk import Desk, Phase
+from sparkmirror.topology.standing import Standing
 
 
 def lease(lease_id: str, flow: str = "A->B") -> Lease:
@@ -23,7 +24,7 @@ def lease(lease_id: str, flow: str = "A->B") -> Lease:
         source=here,
         target=here,
         producer_id=1,
-        generation=1,
+        fence=1,
         seconds=1.0,
         partitions=(LeasePartition(topic="t", partition=0, remote="A.t"),),
     )
@@ -79,9 +80,9 @@ def test_a_task_waits_until_its_predecessor_is_done_and_gets_its_positions(desk:
     second = Waiting(lambda: cords[1].wait_for_turn("1.a"))
     assert desk.wait(lambda: desk._rounds[1].states["1.a"].phase is Phase.THERE, 5)
     assert second.is_alive()
-    cords[0].tell_done({("t", 0): Hint(5, 4, 5)})
-    assert second.get() == {("t", 0): Hint(5, 4, 5)}
-    assert desk.hints() == {("A->B", "t", 0): Hint(5, 4, 5)}
+    cords[0].tell_done({("t", 0): Standing(5, 4, 5)})
+    assert second.get() == {("t", 0): Standing(5, 4, 5)}
+    assert desk.hints() == {("A->B", "t", 0): Standing(5, 4, 5)}
 
 
 def test_a_task_is_relieved_only_when_all_its_successors_are_there(desk: Desk, cords: list[Cord]) -> None:

@@ -1,0 +1,116 @@
+"""Rebuilds batches for the target: from rows of a scan to runs with a header, ready to be appended."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+from awscrt.checksums import crc32c
+
+from sparkmirror.batch import rewrite, scan
+from sparkmirror.batch.codec import compress, decompress
+from sparkmirror.batch.header import CRC_FROM, HEADER_BYTES, LENGTH_FROM, MAGIC
+from sparkmirror.batch.kernel import Bytes
+from sparkmirror.batch.legacy import LegacyRecord, read_legacy_records
+from sparkmirror.batch.rewrite import Run
+from sparkmirror.errors import ProtocolError
+from sparkmirror.protocol.wire import encode_varint
+
+NO_LEADER_EPOCH = -1
+_CODEC = 0x07
+_LOG_APPEND_TIME = 0x08
+
+# base offset, length, leader epoch, magic, CRC, then from the attributes on: see `batch.header`
+_FRONT = struct.Struct(">qiibI")
+_BACK = struct.Struct(">hiqqqhii")
+
+
+def rebuild(data: Bytes, rows: scan.Table, *, keep_first: int, keep_end: int, limit: int) -> list[tuple[Run, int]]:
+    """The records of some batches of one codec, as runs; each with the codec that its bytes have."""
+    damaged = scan.find_damaged(data, rows)
+    if damaged >= 0:
+        raise ProtocolError(f"the batch at offset {rows[damaged, scan.FIRST]} arrived with a wrong CRC")
+    codec = int(rows[0, scan.ATTRIBUTES]) & _CODEC
+    sections = _describe(rows)
+    if codec:
+        data = _decompress_all(codec, data, sections)
+    runs = rewrite.rewrite_records(data, sections, keep_first=keep_first, keep_end=keep_end, limit=limit)
+    return [(_compressed(codec, run), codec) if codec else (run, 0) for run in runs]
+
+
+def rebuild_legacy(messages: memoryview, *, keep_first: int, keep_end: int | None) -> list[tuple[Run, int]]:
+    """Messages of formats 0 and 1 as runs of format 2, uncompressed."""
+    stop = keep_end if keep_end is not None else 1 << 62
+    runs: list[list[LegacyRecord]] = []
+    for record in read_legacy_records(messages):
+        if not keep_first <= record.offset < stop:
+            continue
+        if not runs or record.offset != runs[-1][-1].offset + 1:
+            runs.append([])
+        runs[-1].append(record)
+    return [(_encode_run(records), 0) for records in runs]
+
+
+def seal(run: Run, codec: int, producer_id: int, epoch: int, sequence: int) -> memoryview:
+    """Write the header in front of a run's records: now it is a batch that a producer could have made."""
+    batch = run.batch
+    _BACK.pack_into(
+        batch,
+        CRC_FROM,
+        codec,
+        run.records - 1,
+        run.base_timestamp,
+        run.max_timestamp,
+        producer_id,
+        epoch,
+        sequence,
+        run.records,
+    )
+    _FRONT.pack_into(batch, 0, 0, len(batch) - LENGTH_FROM, NO_LEADER_EPOCH, MAGIC, crc32c(batch[CRC_FROM:]))
+    return batch
+
+
+def _describe(rows: scan.Table) -> rewrite.Table:
+    sections = np.empty((len(rows), rewrite.SECTION_COLUMNS), np.int64)
+    sections[:, rewrite.SECTION_START] = rows[:, scan.START] + HEADER_BYTES
+    sections[:, rewrite.SECTION_END] = rows[:, scan.AFTER]
+    sections[:, rewrite.FIRST] = rows[:, scan.FIRST]
+    sections[:, rewrite.LAST_DELTA] = rows[:, scan.END] - rows[:, scan.FIRST] - 1
+    sections[:, rewrite.COUNT] = rows[:, scan.COUNT]
+    sections[:, rewrite.BASE_TIMESTAMP] = rows[:, scan.BASE_TIMESTAMP]
+    sections[:, rewrite.FIXED_TIMESTAMP] = np.where(
+        rows[:, scan.ATTRIBUTES] & _LOG_APPEND_TIME, rows[:, scan.MAX_TIMESTAMP], rewrite.NOT_FIXED
+    )
+    return sections
+
+
+def _decompress_all(codec: int, data: Bytes, sections: rewrite.Table) -> Bytes:
+    """The plain records of all sections one after the other; the table is told where they are now."""
+    view = data.data
+    plain = [decompress(codec, view[start:end]) for start, end in sections[:, :2].tolist()]
+    ends = np.cumsum([len(piece) for piece in plain])
+    sections[:, rewrite.SECTION_END] = ends
+    sections[1:, rewrite.SECTION_START] = ends[:-1]
+    sections[0, rewrite.SECTION_START] = 0
+    return np.frombuffer(plain[0] if len(plain) == 1 else b"".join(plain), np.uint8)
+
+
+def _compressed(codec: int, run: Run) -> Run:
+    packed = compress(codec, run.batch[HEADER_BYTES:])
+    batch = bytearray(HEADER_BYTES + len(packed))
+    batch[HEADER_BYTES:] = packed
+    return run._replace(batch=memoryview(batch))
+
+
+def _encode_run(records: Sequence[LegacyRecord]) -> Run:
+    """Plain Python: old formats are rare, and gone from brokers since 4.0."""
+    base = records[0].timestamp
+    out = bytearray(HEADER_BYTES)
+    for delta, record in enumerate(records):
+        body = bytearray(b"\0") + encode_varint(record.timestamp - base) + encode_varint(delta)
+        for field in (record.key, record.value):
+            body += encode_varint(-1) if field is None else encode_varint(len(field)) + field
+        body += encode_varint(0)
+        out += encode_varint(len(body)) + body
+    return Run(records[0].offset, len(records), base, max(r.timestamp for r in records), memoryview(out))

@@ -1,0 +1,88 @@
+"""Lets the target's log begin where the source's does.
+
+    source log                          | 50,000,000 ...
+    target log   | filler | filler | ...| 50,000,000 ...
+                 `---- removed by DeleteRecords
+
+Filler carries the flow's producer id and sequences, so it is guarded as data is. A broker that dies forgets a new log
+start, so the wanted one stands in the progress record and each lease sees to it again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from kafka.protocol.admin import DeleteRecordsRequest
+
+from sparkmirror.batch.filler import MOST_RECORDS, build_filler
+from sparkmirror.batch.header import split_batches
+from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.queue import PRODUCER_EPOCH, SEQUENCE_MASK
+from sparkmirror.errors import BrokerError, ConnectionLostError
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.log import append_batch, fetch_partition
+from sparkmirror.net.offsets import EARLIEST, list_offsets
+from sparkmirror.protocol import codes
+
+DELETE_TIMEOUT_MS = 30_000
+
+
+def why_not_fillable(target: Cluster, place: Place) -> str:
+    """Why the target's log can't begin above 0; empty if it can. Removing nothing asks for the same right."""
+    try:
+        _delete_records(target, place, 0)
+    except BrokerError as error:
+        if error.code in codes.PASSING:
+            raise
+        return f"the source's log does not begin at 0, and the target's can't: {error}"
+    return ""
+
+
+def fill_up_to_start(
+    source: Cluster, target: Cluster, place: Place, position: Position, producer_id: int, may_write: Callable[[], bool]
+) -> Position:
+    """Fill the target up to `position.log_start`, as long as the lease permits; the position after it."""
+    timestamp = _first_timestamp(source, place, position.log_start)
+    while position.target_next < position.log_start:
+        if not may_write():
+            raise ConnectionLostError("the lease ended while the target's log was filled up to the source's start")
+        records = min(MOST_RECORDS, position.log_start - position.target_next)
+        sequence = (position.last_sequence + 1) & SEQUENCE_MASK
+        batch = build_filler(records, timestamp, producer_id, PRODUCER_EPOCH, sequence)
+        first = append_batch(target, place.target, place.partition, bytes(batch))
+        if first != position.target_next:
+            raise ConnectionLostError(f"filler was appended at {first} where {position.target_next} was expected")
+        position = replace(
+            position,
+            target_next=first + records,
+            last_sequence=(sequence + records - 1) & SEQUENCE_MASK,
+        )
+    return position
+
+
+def ensure_log_start(target: Cluster, place: Place, wanted: int) -> None:
+    """Remove what stands before `wanted`, if anything does."""
+    key = (place.target.name, place.partition)
+    leaders = {key: place.target.leaders[place.partition]}
+    if list_offsets(target, leaders, EARLIEST).get(key, wanted) < wanted:
+        _delete_records(target, place, wanted)
+
+
+def _delete_records(target: Cluster, place: Place, before: int) -> None:
+    topic = DeleteRecordsRequest.DeleteRecordsTopic
+    partition = topic.DeleteRecordsPartition(partition_index=place.partition, offset=before)
+    request = DeleteRecordsRequest(
+        topics=[topic(name=place.target.name, partitions=[partition])], timeout_ms=DELETE_TIMEOUT_MS
+    )
+    answer = target.call(place.target.leaders[place.partition].node, request).topics[0].partitions[0]
+    what = f"{place.target.name}-{place.partition}: records before {before} can't be removed"
+    codes.raise_for(answer.error_code, what)
+
+
+def _first_timestamp(source: Cluster, place: Place, offset: int) -> int:
+    """Filler is as old as the first real record: it neither keeps a segment nor ends the producer's memory early."""
+    fetched = fetch_partition(source, place.source, place.partition, offset, max_bytes=1)
+    now = int(time.time() * 1000)
+    return next((h.base_timestamp for h, _ in split_batches(fetched.records) if h.magic == 2), now)

@@ -1,0 +1,176 @@
+"""What waits to be written to one partition: batches and holes, in the order of the source's log.
+
+In: the answer of a fetch. Out: batches that are ready to be appended, and the holes between them. A hole becomes as
+many markers in the target where offsets are equal; where they are translated it is nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkmirror.batch import scan
+from sparkmirror.batch.build import rebuild, rebuild_legacy, seal
+from sparkmirror.batch.header import has_valid_crc, patch_batch
+from sparkmirror.batch.rewrite import Run
+from sparkmirror.errors import ProtocolError
+from sparkmirror.protocol.fetch import FetchedPartition
+
+PRODUCER_EPOCH = 0
+SEQUENCE_MASK = 0x7FFFFFFF
+MERGE_BYTES = 256 << 10
+LARGEST_RUN_BYTES = 512 << 10  # before compression; under the 1 MB that topics take by default
+
+
+class Ready(NamedTuple):
+    """A batch that waits to be appended, or for its answer. `first..end`: the source offsets of its records."""
+
+    term: int
+    first: int
+    end: int
+    batch: memoryview
+    sequence: int
+    rebuilt: bool
+
+    @property
+    def records(self) -> int:
+        return self.end - self.first
+
+    @property
+    def last_sequence(self) -> int:
+        return (self.sequence + self.end - self.first - 1) & SEQUENCE_MASK
+
+
+class Hole(NamedTuple):
+    """Source offsets that hold no record to copy."""
+
+    first: int
+    end: int
+
+
+class CopyQueue:
+    """One partition's queue. `position`: the next source offset that is neither queued nor passed."""
+
+    def __init__(self, producer_id: int) -> None:
+        self._producer_id = producer_id
+        self._items: deque[Ready | Hole] = deque()
+        self.position = 0
+        self.sequence = 0
+        self.term = 0
+        self.fills_holes = True
+        self.largest = scan.NO_LIMIT  # the target refuses batches of more bytes
+        self.largest_record = scan.NO_LIMIT  # single records of more bytes are left out
+        self.held_bytes = 0  # queued or in flight
+        self.skipped = 0  # offsets of holes that are not filled
+        self.epoch = -1  # the source leader's, when it took the newest batch seen
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def head(self) -> Ready | Hole | None:
+        return self._items[0] if self._items else None
+
+    @property
+    def last(self) -> Ready | Hole | None:
+        return self._items[-1] if self._items else None
+
+    def pop_batch(self) -> Ready:
+        item = self._items.popleft()
+        assert isinstance(item, Ready)
+        return item
+
+    def fill(self, count: int) -> None:
+        """So many offsets of the hole at the head stand in the target now."""
+        if not self._items:
+            return
+        hole = self._items.popleft()
+        assert isinstance(hole, Hole)
+        if hole.first + count < hole.end:
+            self._items.appendleft(Hole(hole.first + count, hole.end))
+
+    def restart(self, position: int, sequence: int) -> None:
+        self.clear()
+        self.position, self.sequence = position, sequence
+
+    def clear(self) -> None:
+        """Forget what waits; answers to what is in flight belong to an earlier term then."""
+        self._items.clear()
+        self.held_bytes = 0
+        self.term += 1
+
+    def hold(self) -> None:
+        """Forget what waits, and only that: what is in flight is still answered for."""
+        if self._items:
+            self.position = self._items[0].first
+        self._items.clear()
+
+    def add(self, fetched: FetchedPartition, stop_at: int | None) -> None:
+        """Queue the batches of a fetch. What was queued before a damaged one stays queued."""
+        data = np.frombuffer(fetched.records, np.uint8)
+        found = scan.scan_batches(
+            data,
+            self.position,
+            stop_at=stop_at,
+            aborted=fetched.aborted,
+            largest=self.largest,
+            merge_bytes=min(MERGE_BYTES, self.largest),
+        )
+        for kind, start, to, _, end in found.parts.tolist():
+            if kind == scan.PASS:
+                self._pass(fetched.records, found.rows[start].tolist())
+            elif kind == scan.HOLE:
+                self._add_hole(end)
+            elif kind == scan.REWRITE:
+                stop = end if stop_at is None else min(end, stop_at)
+                runs = rebuild(
+                    data,
+                    found.rows[start:to],
+                    keep_first=self.position,
+                    keep_end=stop,
+                    limit=min(self.largest, LARGEST_RUN_BYTES),
+                )
+                self._add_runs(runs)
+                self._add_hole(stop)
+            else:
+                row = found.rows[start]
+                legacy = fetched.records[row[scan.START] : row[scan.AFTER]]
+                self._add_runs(rebuild_legacy(legacy, keep_first=self.position, keep_end=stop_at))
+        if found.last_epoch >= 0:
+            self.epoch = found.last_epoch
+
+    def _pass(self, records: memoryview, row: list[int]) -> None:
+        batch = records[row[scan.START] : row[scan.AFTER]]
+        if not has_valid_crc(batch):
+            raise ProtocolError(f"the batch at offset {row[scan.FIRST]} arrived with a wrong CRC")
+        patch_batch(batch, row[scan.ATTRIBUTES], self._producer_id, PRODUCER_EPOCH, self.sequence)
+        self._add(row[scan.FIRST], row[scan.END], batch, rebuilt=False)
+
+    def _add_runs(self, runs: list[tuple[Run, int]]) -> None:
+        for run, codec in runs:
+            self._add_hole(run.first)
+            batch = seal(run, codec, self._producer_id, PRODUCER_EPOCH, self.sequence)
+            self._add(run.first, run.first + run.records, batch, rebuilt=True)
+
+    def _add(self, first: int, end: int, batch: memoryview, *, rebuilt: bool) -> None:
+        if end - first == 1 and len(batch) > self.largest_record:
+            self._add_hole(end)
+            return
+        self._items.append(Ready(self.term, first, end, batch, self.sequence, rebuilt))
+        self.held_bytes += len(batch)
+        self.sequence = (self.sequence + end - first) & SEQUENCE_MASK
+        self.position = end
+
+    def _add_hole(self, end: int) -> None:
+        """No record up to `end`. Neighbouring holes are one."""
+        if end <= self.position:
+            return
+        if not self.fills_holes:
+            self.skipped += end - self.position
+        elif self._items and isinstance(self._items[-1], Hole):
+            self._items[-1] = Hole(self._items[-1].first, end)
+        else:
+            self._items.append(Hole(self.position, end))
+        self.position = end

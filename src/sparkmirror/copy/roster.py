@@ -1,0 +1,197 @@
+"""All partitions of a lease and what becomes of them: the decisions between fetch and append.
+
+The loop (`copy.copy`) owns connections and time; the roster owns cursors, the bytes that they hold, and the
+receipts that are written of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sparkmirror.copy import facts
+from sparkmirror.copy.appender import Appended, Appender, Checked, Event, Filled
+from sparkmirror.copy.cursor import Cursor, State
+from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, Rules
+from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.queue import Hole
+from sparkmirror.copy.receipt import GOES_ON, NOTED, STOPPED, WAITING, ReceiptBook
+from sparkmirror.errors import MirrorError, ProtocolError
+from sparkmirror.protocol import codes, fetch
+
+CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
+
+
+class Roster:
+    def __init__(self, lease: Lease) -> None:
+        self.cursors = [Cursor(p, lease.producer_id) for p in lease.partitions]
+        self.lost = set(self.cursors)
+        self.book = ReceiptBook(lease.flow)
+        self.held_bytes = 0
+        self._rules: Rules = lease.rules
+
+    def fetchable(self, node: int) -> list[Cursor]:
+        """Partitions that this source broker leads and that may have more."""
+        return [
+            c
+            for c in self.cursors
+            if c.state is State.COPYING
+            and c.source_node == node
+            and c.held_bytes < CURSOR_BYTES
+            and c.pending_fact is None
+        ]
+
+    def all_ended(self) -> bool:
+        return all(c.state in (State.DONE, State.STOPPED) for c in self.cursors)
+
+    # -- what the source says
+
+    def take_fetched(self, cursor: Cursor, fetched: fetch.FetchedPartition, now: float) -> None:
+        if fetched.error == codes.OFFSET_OUT_OF_RANGE or fetched.is_diverging:
+            cursor.is_out_of_range = True
+            self.lose(cursor, "the source has no such offset", now)
+        elif fetched.error in codes.PASSING:
+            self.lose(cursor, f"source: {codes.name_of(fetched.error)}", now)
+        elif fetched.error:
+            self.stop(cursor, facts.refused("source", fetched.error, None))
+        elif len(fetched.records):
+            self._queue(cursor, fetched, now)
+
+    def _queue(self, cursor: Cursor, fetched: fetch.FetchedPartition, now: float) -> None:
+        before, skipped = cursor.held_bytes, cursor.queue.skipped
+        try:
+            cursor.take_fetched(fetched)
+        except ProtocolError as error:
+            cursor.pending_fact = facts.corrupt(str(error))
+        self.held_bytes += cursor.held_bytes - before
+        if cursor.queue.skipped > skipped:
+            self.book.note_holes(cursor.place, cursor.queue.skipped - skipped)
+        why = self._why_unequal(cursor)
+        if why:
+            cursor.unequal = why
+            self.lose(cursor, why, now)
+        else:
+            self._stop_if_drained(cursor)
+
+    def _why_unequal(self, cursor: Cursor) -> str:
+        """Holes that can't be filled, or are too large to be."""
+        hole = cursor.queue.last
+        if not isinstance(hole, Hole):
+            return ""
+        if self._rules.fill_with == NOTHING:
+            return f"source offsets {hole.first}..{hole.end - 1} are a hole, and the target permits no markers"
+        if hole.end - hole.first > self._rules.max_hole:
+            return f"source offsets {hole.first}..{hole.end - 1} are a hole beyond offsets.preserve.max.hole"
+        return ""
+
+    # -- what the target says
+
+    def take_event(self, appender: Appender, event: Event, now: float) -> None:
+        cursor = event.cursor
+        error = event.answer.error if isinstance(event, Appended) else event.error
+        if error in codes.STALE_WRITER or error in codes.PASSING:
+            self.lose(cursor, f"target: {codes.name_of(error)}", now)
+        elif error:
+            self._refused(event, error, now)
+        elif isinstance(event, Appended):
+            self._appended(event)
+        elif isinstance(event, Filled):
+            self._filled(appender, event)
+        else:
+            self._checked(event, now)
+        if cursor.queue and cursor.target_node == appender.node and cursor.state is State.COPYING:
+            appender.offer(cursor)
+        self._stop_if_drained(cursor)
+
+    def _appended(self, event: Appended) -> None:
+        cursor, ready = event.cursor, event.ready
+        before = cursor.held_bytes
+        try:
+            cursor.take_answer(ready, event.answer.base_offset)
+        except MirrorError as fact:
+            self.stop(cursor, fact)
+            return
+        self.held_bytes += cursor.held_bytes - before
+        self.book.note_copied(
+            cursor.place, ready.first, event.answer.base_offset, count=ready.records, size=len(ready.batch),
+            rebuilt=ready.rebuilt, standing=cursor.hint,
+        )  # fmt: skip
+
+    def _filled(self, appender: Appender, event: Filled) -> None:
+        cursor = event.cursor
+        first, target_first = cursor.source_next, cursor.target_next
+        cursor.take_filled(event.markers)
+        self.book.note_filled(cursor.place, first, target_first, count=event.markers, standing=cursor.hint)
+        if not cursor.is_fenced and cursor.state is State.COPYING:
+            appender.check_ends([cursor])
+
+    def _checked(self, event: Checked, now: float) -> None:
+        cursor = event.cursor
+        cursor.in_flight -= 1
+        if event.log_end == cursor.target_next:
+            cursor.is_fenced = True
+        else:
+            self.lose(cursor, f"the target's log ends at {event.log_end}, not at {cursor.target_next}", now)
+
+    def _refused(self, event: Event, error: int, now: float) -> None:
+        cursor = event.cursor
+        if isinstance(event, Appended) and error == codes.MESSAGE_TOO_LARGE:
+            self._too_large(event, now)
+            return
+        message = event.answer.message if isinstance(event, Appended) else None
+        self.stop(cursor, facts.refused("target", error, message))
+
+    def _too_large(self, event: Appended, now: float) -> None:
+        """A batch is split; a single record can only be left out, if the user wants that."""
+        cursor, ready = event.cursor, event.ready
+        if ready.records > 1:
+            cursor.queue.largest = min(cursor.queue.largest, len(ready.batch)) // 2
+            self.lose(cursor, "target: MESSAGE_TOO_LARGE (10)", now)
+            cursor.retry_at = now
+            return
+        fact = facts.too_large(ready.first, len(ready.batch))
+        if self._rules.on_gap != CONTINUE:
+            self.stop(cursor, fact)
+            return
+        cursor.queue.largest_record = len(ready.batch) - 1
+        self.book.note_fact(cursor.place, NOTED, f"{fact.name}: {fact}")
+        self.lose(cursor, "a record is left out", now)
+        cursor.retry_at = now
+
+    def _stop_if_drained(self, cursor: Cursor) -> None:
+        """What can't be read stops its partition once all before it stands in the target."""
+        if cursor.pending_fact is not None and cursor.is_drained:
+            self.stop(cursor, cursor.pending_fact)
+
+    # -- losing, finding, ending
+
+    def lose(self, cursor: Cursor, reason: str, now: float) -> None:
+        self.held_bytes -= cursor.held_bytes
+        cursor.lose(reason, now)
+        if cursor.state is State.LOST:
+            self.lost.add(cursor)
+
+    def stop(self, cursor: Cursor, fact: MirrorError) -> None:
+        self.held_bytes -= cursor.held_bytes
+        cursor.stop()
+        self.lost.discard(cursor)
+        self.book.note_fact(cursor.place, STOPPED, f"{fact.name}: {fact}")
+
+    def settle(self, cursor: Cursor, place: Place, position: Position) -> None:
+        self.lost.discard(cursor)
+        cursor.settle(place, position)
+        if cursor.leased.troubled:
+            self.book.note_fact(cursor.place, GOES_ON, "")
+        for note in place.notes:
+            self.book.note_fact(cursor.place, NOTED, note)
+
+    def lose_node(self, node: int, *, source: bool, reason: str, now: float) -> None:
+        """A connection is gone: all partitions that went over it are looked up anew."""
+        for cursor in self.cursors:
+            mine = cursor.source_node if source else cursor.target_node
+            if mine == node and cursor.state is State.COPYING:
+                self.lose(cursor, reason, now)
+
+    def note_waiting(self, cursors: Collection[Cursor]) -> None:
+        for cursor in cursors:
+            if cursor.state is State.LOST and cursor.reason:
+                self.book.note_fact(cursor.place, WAITING, cursor.reason)

@@ -1,0 +1,70 @@
+"""Reads the end of a target partition, and what the source has at that place.
+
+target log   ... | our data | markers |            <- log end
+source log   ... | the same | holes   | next ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkmirror.batch import scan
+from sparkmirror.batch.header import BatchHeader, read_header
+from sparkmirror.batch.records import PlainRecord, read_records
+from sparkmirror.net.cluster import Cluster, TopicInfo
+from sparkmirror.net.log import fetch_partition, read_log
+from sparkmirror.protocol import codes
+
+WINDOWS = (1, 1_000, 30_000, 1_000_000)
+
+
+class Batch(NamedTuple):
+    header: BatchHeader
+    data: memoryview
+
+    @property
+    def records(self) -> list[PlainRecord]:
+        return read_records(self.header, self.data)
+
+
+def data_batches(cluster: Cluster, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
+    """Batches with records that begin in `first..end`, whoever wrote them."""
+    for header, data in read_log(cluster, topic, partition, first, end):
+        if not header.is_control and header.records and first <= header.first < end:
+            yield Batch(header, data)
+
+
+def read_tail(cluster: Cluster, topic: TopicInfo, partition: int, log_start: int, log_end: int) -> Batch | None:
+    """The last batch with records; None if there are only markers, or nothing. Windows grow towards the start."""
+    begins = [max(log_start, log_end - window) for window in WINDOWS] + [log_start]
+    for until, begin in pairwise([log_end, *begins]):
+        last = None
+        for header, data in read_log(cluster, topic, partition, begin, until):
+            if not header.is_control and header.records:
+                last = Batch(header, data)
+        if last or begin == log_start:
+            return last
+    return None
+
+
+def copyable_batches(
+    cluster: Cluster, topic: TopicInfo, partition: int, first: int, end: int, isolation: int
+) -> Iterator[Batch]:
+    """The source's batches that hold records to copy in `first..end`; ends early where old formats begin."""
+    while first < end:
+        fetched = fetch_partition(cluster, topic, partition, first, isolation=isolation)
+        if fetched.error == codes.OFFSET_OUT_OF_RANGE:
+            return
+        codes.raise_for(fetched.error, f"{topic.name}-{partition}")
+        found = scan.scan_batches(np.frombuffer(fetched.records, np.uint8), first, aborted=fetched.aborted)
+        for row in found.rows.tolist():
+            if row[scan.KIND] in (scan.PASS, scan.REWRITE) and row[scan.FIRST] < end:
+                data = fetched.records[row[scan.START] : row[scan.AFTER]]
+                yield Batch(read_header(data), data)
+        if found.end == first:
+            return
+        first = found.end

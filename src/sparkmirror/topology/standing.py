@@ -1,0 +1,26 @@
+"""Where a partition stands: what a lease leaves to the next, and what the progress topic keeps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Standing(NamedTuple):
+    """All source offsets before `next_offset` are in the target, whose log ended at `target_end` then.
+
+    Believed only if the target's leader says the same. What its writer did not know is -1 or empty: a MirrorMaker 2
+    writes `next_offset` alone.
+
+    `log_start`: where the target's log shall begin. `translated`: why offsets differ from the source's; empty
+    where they are equal. `source_epoch`: the source leader's, when it took the newest record that was copied. The ids
+    are those of the topics that all this was said of.
+    """
+
+    next_offset: int
+    last_sequence: int = -1
+    target_end: int = -1
+    source_epoch: int = -1
+    log_start: int = 0
+    translated: str = ""
+    source_id: str = ""
+    target_id: str = ""
