@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 
 from sparkmirror.config.model import ClusterConfig, FlowConfig
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
-from sparkmirror.copy.lease import FENCE_STEP, Lease, Rules
+from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Lease, Rules
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.claims import Claims
+from sparkmirror.net.rights import may_use_transactions, may_write_markers
+from sparkmirror.offsets.claims import Claims, claims_topic
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
 from sparkmirror.topology.leases import plan_leases
@@ -63,6 +64,7 @@ class FlowKeeper:
         self._written: dict[Place, Standing] = {}
         self._unguarded_until = 0.0
         self._fence = 0
+        self._fill_with = MARKERS
         self._last_change = time.monotonic()
         self._last_generation = -1
         self._has_led = False
@@ -145,6 +147,7 @@ class FlowKeeper:
             on_gap=flow.on_gap,
             on_recreate=flow.on_recreate,
             on_divergence=flow.on_divergence,
+            fill_with=self._fill_with,
             bytes_per_second=flow.bytes_per_second and flow.bytes_per_second / leases,
         )
 
@@ -187,9 +190,31 @@ class FlowKeeper:
         if self._producer_id is not None:
             return
         producer_id = self._claims.claim_producer_id()
+        self._fill_with = self._probe_filling(producer_id)
         self._progress.ensure()
         self._written = self._progress.read()
         self._producer_id = producer_id
+
+    def _probe_filling(self, producer_id: int) -> str:
+        """How holes can be filled here: decided once, before the first byte of a topic."""
+        if self.flow.offsets_preserve == NEVER or may_write_markers(
+            self.target, claims_topic(self.flow.source.alias), producer_id
+        ):
+            return MARKERS
+        name = f"sparkmirror.{self.flow.source.alias}.{self.flow.target.alias}.probe"
+        if may_use_transactions(self.target, name):
+            log.warning(
+                "flow %s: no right to write markers (ALTER on the cluster): holes are filled with empty transactions, "
+                "which is slow",
+                self.flow.name,
+            )
+            return TRANSACTIONS
+        log.warning(
+            "flow %s: no right to write markers (ALTER on the cluster) or transactions (WRITE on transactional ids "
+            "sparkmirror.*): offsets of topics with holes are translated",
+            self.flow.name,
+        )
+        return NOTHING
 
     def _take_lead(self) -> None:
         """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +34,8 @@ ACK_TIMEOUT_MS = 30_000
 TIMEOUT_S = ACK_TIMEOUT_MS / 1000 + 5
 
 Partition = tuple[str, int]
+# Markers to be written: with the cursor's term and their number.
+Fills = dict[Partition, tuple[Cursor, int, int]]
 
 
 class Appended(NamedTuple):
@@ -70,7 +72,7 @@ class _Batches:
 
 @dataclass(frozen=True, slots=True)
 class _Markers:
-    sent: dict[Partition, tuple[Cursor, int, int]]  # with term and number
+    sent: Fills
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,14 @@ class _Ends:
 class Appender:
     """One target broker."""
 
-    def __init__(self, node: int, channel: Channel, producer_id: int, fence: int) -> None:
+    def __init__(
+        self,
+        node: int,
+        channel: Channel,
+        producer_id: int,
+        fence: int,
+        fill_slowly: Callable[[Fills], None] | None = None,
+    ) -> None:
         self.node = node
         self.channel = channel
         by_id = channel.supports(produce.API_KEY, produce.BY_ID)
@@ -89,6 +98,7 @@ class Appender:
         self._marker_version = 1 if channel.supports(markers.API_KEY, 1) else 0
         self._producer_id = producer_id
         self._fence = fence
+        self._fill_slowly = fill_slowly
         self._turn: deque[Cursor] = deque()
         self._holes: list[Cursor] = []
         self._paused_until = 0.0  # the broker throttles us
@@ -140,14 +150,16 @@ class Appender:
     def _send_markers(self) -> None:
         holes, self._holes = self._holes, []
         for fence, cursors in group_by(holes, self._fence_of).items():
-            sent: dict[Partition, tuple[Cursor, int, int]] = {}
+            sent: Fills = {}
             for cursor in cursors:
                 head = cursor.queue.head
                 if isinstance(head, Hole) and cursor.target_node == self.node:
-                    most = markers.MOST_MARKERS if cursor.is_fenced else 1
+                    most = markers.MOST_MARKERS if cursor.is_fenced or self._fill_slowly else 1
                     sent[cursor.remote] = (cursor, cursor.term, min(head.end - head.first, most))
                     cursor.is_filling = True
-            if sent:
+            if sent and self._fill_slowly:
+                self._fill_slowly(sent)
+            elif sent:
                 pieces = markers.encode_markers(
                     self._marker_version,
                     {partition: number for partition, (_, _, number) in sent.items()},

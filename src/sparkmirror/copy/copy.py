@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Protocol
 
-from sparkmirror.copy.appender import Appender
+from sparkmirror.copy.appender import Appender, Filled
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.fetcher import Fetcher
-from sparkmirror.copy.lease import Lease
+from sparkmirror.copy.lease import TRANSACTIONS, Lease
 from sparkmirror.copy.position import Position
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.copy.roster import Roster
@@ -258,9 +258,19 @@ class Copy:
         for found in self._scout.take():
             if isinstance(found, Connections):
                 self._adopt(found)
-            else:
-                for finding in found:
-                    self._take_finding(finding)
+                continue
+            for news in found:
+                if isinstance(news, Finding):
+                    self._take_finding(news)
+                else:
+                    self._take_slow_fill(news)
+
+    def _take_slow_fill(self, filled: Filled) -> None:
+        appender = self._appenders.get(filled.cursor.target_node)
+        if appender is not None:
+            filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
+            self._roster.take_event(appender, filled, time.monotonic())
+            self._send(appender)
 
     def _adopt(self, connections: Connections) -> None:
         for node, channel in connections.source.items():
@@ -273,7 +283,8 @@ class Copy:
             if node in self._appenders:
                 channel.close()
                 continue
-            self._appenders[node] = Appender(node, channel, self.lease.producer_id, self.lease.fence)
+            slowly = self._scout.fill if self.lease.rules.fill_with == TRANSACTIONS else None
+            self._appenders[node] = Appender(node, channel, self.lease.producer_id, self.lease.fence, slowly)
             self._selector.register(channel, selectors.EVENT_READ, self._appenders[node])
 
     def _take_finding(self, finding: Finding) -> None:

@@ -97,7 +97,7 @@ def corrupt(why: str) -> MirrorError:
 def refused(side: str, code: int, message: str | None) -> MirrorError:
     """What a broker refuses for good, by what an operator can do about it."""
     said = f"the {side} refuses: {codes.name_of(code)} {message or ''}".rstrip()
-    if code in (codes.TOPIC_AUTHORIZATION_FAILED, codes.CLUSTER_AUTHORIZATION_FAILED):
+    if code in codes.FORBIDDEN:
         return MirrorError("unauthorized", f"{said}; give the mirror's user the right back")
     if code == codes.INVALID_TIMESTAMP:
         return MirrorError(

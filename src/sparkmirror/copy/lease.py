@@ -64,6 +64,11 @@ class Lease:
     unguarded_wait_s: float = 0.0
     rules: Rules = field(default_factory=Rules)
 
+    @property
+    def transactional_id(self) -> str:
+        """One a task of the flow, the same in each round, so that a lease shuts out its predecessor's."""
+        return f"sparkmirror.{self.flow.replace('->', '.')}.{self.lease_id.rpartition('.')[2]}"
+
     def to_json(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))
 

@@ -10,23 +10,29 @@ import contextlib
 import queue
 import socket
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sparkmirror.copy import facts
+from sparkmirror.copy.appender import Filled, Fills
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import ALWAYS, Lease
 from sparkmirror.copy.log_start import ensure_log_start, fill_up_to_start, why_not_fillable
 from sparkmirror.copy.position import Place, Position, PositionFinder
-from sparkmirror.errors import MirrorError, SparkmirrorError
+from sparkmirror.errors import BrokerError, MirrorError, SparkmirrorError
 from sparkmirror.net.channel import Channel
-from sparkmirror.net.cluster import Cluster, Metadata, group_by
+from sparkmirror.net.cluster import Cluster, Leader, Metadata, group_by
+from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.net.transactions import EmptyTransactions
 from sparkmirror.protocol import codes
 from sparkmirror.topology.standing import Standing
 
 THREADS = 8
+SLOW_FILL = 50
+SLOW_FILL_S = 5.0
 
 NoteStanding = Callable[[tuple[str, int], Standing], None]
 
@@ -69,7 +75,8 @@ class Scout:
         self._finder = PositionFinder(source, target, lease.producer_id, lease.rules, unguarded_ok)
         self.writing = threading.Lock()  # held while a thread of the scout's writes to the target
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="scout")
-        self._found: queue.SimpleQueue[list[Finding] | Connections] = queue.SimpleQueue()
+        self._transactions = EmptyTransactions(target, lease.transactional_id)
+        self._found: queue.SimpleQueue[list[Finding] | Connections | list[Filled]] = queue.SimpleQueue()
         self.wakeup, self._bell = socket.socketpair()
         self.wakeup.setblocking(False)
 
@@ -77,7 +84,11 @@ class Scout:
         """`known`: nodes on each side that the loop already has a connection to."""
         self._pool.submit(self._safely, self._look, list(cursors), known)
 
-    def take(self) -> list[list[Finding] | Connections]:
+    def fill(self, fills: Fills) -> None:
+        """Fill holes with empty transactions: the slow way, where markers may not be written."""
+        self._pool.submit(self._fill, fills)
+
+    def take(self) -> list[list[Finding] | Connections | list[Filled]]:
         """All findings so far."""
         with contextlib.suppress(BlockingIOError):
             self.wakeup.recv(4096)
@@ -92,10 +103,38 @@ class Scout:
         self.wakeup.close()
         self._bell.close()
 
-    def _tell(self, found: list[Finding] | Connections) -> None:
+    def _tell(self, found: list[Finding] | Connections | list[Filled]) -> None:
         self._found.put(found)
         with contextlib.suppress(OSError):  # the lease has ended
             self._bell.send(b"!")
+
+    def _fill(self, fills: Fills) -> None:
+        """A few at a time, so that a lease can end in between; the log ends must be the expected ones then."""
+        with self.writing:
+            try:
+                answer = self._write_markers(fills) if self._may_write() else []
+            except SparkmirrorError as error:
+                code = error.code if isinstance(error, BrokerError) else codes.REQUEST_TIMED_OUT
+                answer = [Filled(cursor, 0, code) for cursor, term, _ in fills.values() if term == cursor.term]
+        self._tell(answer)
+
+    def _write_markers(self, fills: Fills) -> list[Filled]:
+        wanted = {partition: min(number, SLOW_FILL) for partition, (_, _, number) in fills.items()}
+        expected = {p: cursor.target_next + wanted[p] for p, (cursor, _, _) in fills.items()}
+        self._transactions.write_markers(wanted)
+        leaders = {p: Leader(cursor.target_node, -1) for p, (cursor, _, _) in fills.items()}
+        deadline = time.monotonic() + SLOW_FILL_S
+        while True:
+            ends = list_offsets(self._target, leaders, LATEST, log_end=True)
+            late = [p for p, end in expected.items() if ends.get(p, -1) < end]
+            if not late or time.monotonic() > deadline:
+                break
+            time.sleep(0.005)  # the coordinator writes a marker after it has answered
+        return [
+            Filled(cursor, wanted[p], codes.NONE if ends.get(p) == expected[p] else codes.REQUEST_TIMED_OUT)
+            for p, (cursor, term, _) in fills.items()
+            if term == cursor.term
+        ]
 
     def _safely(self, look: Callable[[Any, Any], None], cursors: Any, known: tuple[set[int], set[int]]) -> None:
         """A cursor that was asked for is answered for, whatever happens: else it would wait for ever."""

@@ -169,9 +169,16 @@ class Channel:
     def overdue(self, now: float) -> bool:
         return bool(self.pending) and self.pending[0].deadline < now
 
-    def call(self, request: Any, *, version: int | None = None, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
+    def call(
+        self,
+        request: Any,
+        *,
+        version: int | None = None,
+        most_version: int | None = None,
+        timeout_s: float = REQUEST_TIMEOUT_S,
+    ) -> Any:
         """Send a control message (a kafka-python request) and wait for its response."""
-        version = self._pick_version(request) if version is None else version
+        version = self._pick_version(request, most_version) if version is None else version
         flexible = type(request).flexible_version_q(version)
         response_class = request_response_class(request)
         body = bytes(request.encode(version=version))
@@ -197,9 +204,9 @@ class Channel:
             select.select([self], [self] if self.wants_write else [], [], left)
             self.flush()
 
-    def _pick_version(self, request: Any) -> int:
+    def _pick_version(self, request: Any, most: int | None) -> int:
         low, high = self.versions.get(request.API_KEY, (0, -1))
-        version = min(high, type(request).max_version)
+        version = min(high, type(request).max_version, type(request).max_version if most is None else most)
         if version < low or version < 0:
             raise BrokerError(35, f"{self} does not know {type(request).__name__}")
         return int(version)

@@ -17,12 +17,16 @@ from kafka.protocol.metadata import MetadataRequest
 from sparkmirror.errors import ConnectionLostError, ProtocolError
 from sparkmirror.net.address import ClusterAddress, parse_host_port
 from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
-from sparkmirror.protocol import codes, fetch, produce
+from sparkmirror.protocol import codes, fetch, markers, produce
 from sparkmirror.protocol.produce import Buffer
 
 METADATA_TIMEOUT_S = 5.0
 NO_TOPIC_ID = bytes(16)
-_FLEXIBLE_FROM = {fetch.API_KEY: fetch.FLEXIBLE_FROM, produce.API_KEY: produce.FLEXIBLE_FROM}
+_FLEXIBLE_FROM = {
+    fetch.API_KEY: fetch.FLEXIBLE_FROM,
+    produce.API_KEY: produce.FLEXIBLE_FROM,
+    markers.API_KEY: markers.FLEXIBLE_FROM,
+}
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")
@@ -91,10 +95,16 @@ class Cluster:
         infos = {t.name: _topic_info(t) for t in response.topics if t.name is not None}
         return Metadata(response.cluster_id or "", response.controller_id, dict(self._brokers), infos)
 
-    def call(self, node: int, request: Any, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
-        """Ask one broker and wait."""
+    def call(
+        self, node: int, request: Any, timeout_s: float = REQUEST_TIMEOUT_S, *, most_version: int | None = None
+    ) -> Any:
+        """Ask one broker and wait, in the newest version that both sides know, at most `most_version`."""
         broker = self._broker(node)
-        return self._call_at((broker.host, broker.port), request, timeout_s)
+        return self._with_channel(
+            (broker.host, broker.port),
+            lambda channel: channel.call(request, most_version=most_version, timeout_s=timeout_s),
+            timeout_s,
+        )
 
     def call_any(self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
         """Ask whichever broker answers first in turn, those with an open connection before others."""

@@ -1,0 +1,101 @@
+"""Empty transactions: each writes exactly one marker into each partition that it names, invisible to readers.
+
+The way to fill holes for a user who may not write markers directly. Starting anew under the same transactional id
+shuts out whoever used it before, so the coordinator does the fencing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from kafka.protocol.metadata import FindCoordinatorRequest
+from kafka.protocol.producer import AddPartitionsToTxnRequest, EndTxnRequest, InitProducerIdRequest
+
+from sparkmirror.errors import ConnectionLostError
+from sparkmirror.net.cluster import Cluster, group_by
+from sparkmirror.protocol import codes
+
+TRANSACTION_TIMEOUT_MS = 60_000
+DEADLINE_S = 10.0
+RETRY_S = 0.005
+# Later versions are for brokers among themselves, or end a transaction with another epoch (KIP-890).
+_MOST_ADD = 3
+_MOST_END = 3
+_TRANSACTION = 1
+
+Partition = tuple[str, int]
+
+
+class EmptyTransactions:
+    """One transactional id. Blocking; one user at a time."""
+
+    def __init__(self, cluster: Cluster, transactional_id: str) -> None:
+        self._cluster = cluster
+        self._id = transactional_id
+        self._coordinator = -1
+        self._producer: tuple[int, int] | None = None
+
+    def begin(self) -> None:
+        """Find the coordinator and take the id over from whoever had it."""
+        self._coordinator = self._find_coordinator()
+        request = InitProducerIdRequest(
+            transactional_id=self._id, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS, producer_id=-1, producer_epoch=-1
+        )
+        answer = self._retried(lambda: self._cluster.call(self._coordinator, request), lambda a: a.error_code)
+        self._producer = (answer.producer_id, answer.producer_epoch)
+
+    def write_markers(self, wanted: Mapping[Partition, int]) -> None:
+        """So many markers into each partition. They may be on their way when this returns: see to the log end."""
+        if self._producer is None:
+            self.begin()
+        for index in range(max(wanted.values(), default=0)):
+            self._write_one([p for p, count in wanted.items() if count > index])
+
+    def _write_one(self, partitions: Collection[Partition]) -> None:
+        assert self._producer is not None
+        producer_id, epoch = self._producer
+        topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+        by_topic = group_by(list(partitions), lambda p: p[0])
+        add = AddPartitionsToTxnRequest(
+            transactions=[],
+            v3_and_below_transactional_id=self._id,
+            v3_and_below_producer_id=producer_id,
+            v3_and_below_producer_epoch=epoch,
+            v3_and_below_topics=[topic(name=t, partitions=[p for _, p in group]) for t, group in by_topic.items()],
+        )
+        self._retried(lambda: self._cluster.call(self._coordinator, add, most_version=_MOST_ADD), _first_error)
+        end = EndTxnRequest(transactional_id=self._id, producer_id=producer_id, producer_epoch=epoch, committed=True)
+        self._retried(
+            lambda: self._cluster.call(self._coordinator, end, most_version=_MOST_END), lambda a: a.error_code
+        )
+
+    def _find_coordinator(self) -> int:
+        request = FindCoordinatorRequest(key=self._id, key_type=_TRANSACTION, coordinator_keys=[self._id])
+        answer = self._retried(
+            lambda: self._cluster.call_any(request),
+            lambda a: a.coordinators[0].error_code if a.coordinators else a.error_code,
+        )
+        return int(answer.coordinators[0].node_id if answer.coordinators else answer.node_id)
+
+    def _retried(self, ask: Callable[[], Any], error_of: Callable[[Any], int]) -> Any:
+        """The last transaction may still be ending, or the coordinator loading: both pass."""
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            answer = ask()
+            error = error_of(answer)
+            if error == codes.NOT_COORDINATOR:
+                self._coordinator = self._find_coordinator()
+            elif error not in codes.PASSING and error != codes.CONCURRENT_TRANSACTIONS:
+                codes.raise_for(error, f"transaction {self._id}")
+                return answer
+            if time.monotonic() > deadline:
+                raise ConnectionLostError(f"transaction {self._id}: {codes.name_of(error)} for {DEADLINE_S:g} s")
+            time.sleep(RETRY_S)  # the coordinator tells by answering again
+
+
+def _first_error(answer: Any) -> int:
+    topics = answer.results_by_topic_v3_and_below
+    errors = [p.partition_error_code for t in topics for p in t.results_by_partition]
+    return next((e for e in errors if e), 0)
