@@ -12,7 +12,9 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Leader, Metadata
+from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.internal_topic import create_topic
 from sparkmirror.protocol import codes
 from sparkmirror.topology.select import TopicPlan, plan_topics
@@ -48,7 +50,8 @@ class Landscape:
 class Discovery:
     """Looks at the clusters of one flow. Blocking."""
 
-    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster) -> None:
+    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster, claims: Claims) -> None:
+        self._claims = claims
         self._flow = flow
         self._source = source
         self._target = target
@@ -59,11 +62,19 @@ class Discovery:
         """Bring the target's topics up to the plan, and say what can be mirrored now."""
         source, target, plan = self._plan()
         if plan.create or plan.extend:
-            self._apply(plan)
+            made = self._apply(plan)
             source, target, plan = self._plan()
+            for topic in made & target.topics.keys():
+                self._claims.note_made(topic, format_topic_id(target.topics[topic].topic_id))
         self._metadata = (source, target)
         partitions = tuple(
-            LeasePartition(topic=m.source.topic, partition=m.source.partition, remote=m.remote_topic)
+            LeasePartition(
+                topic=m.source.topic,
+                partition=m.source.partition,
+                remote=m.remote_topic,
+                is_ours=self._claims.made.get(m.remote_topic)
+                == format_topic_id(target.topics[m.remote_topic].topic_id),
+            )
             for m in plan.mirror
         )
         leaders = {
@@ -94,21 +105,26 @@ class Discovery:
         source, target = self._source.fetch_metadata(), self._target.fetch_metadata()
         return source, target, plan_topics(_counts(source), _counts(target), self._flow)
 
-    def _apply(self, plan: TopicPlan) -> None:
-        for new in plan.create:
-            self._try(
+    def _apply(self, plan: TopicPlan) -> set[str]:
+        """The topics that were created."""
+        made = {
+            new.topic
+            for new in plan.create
+            if self._try(
                 new.topic,
                 lambda n=new: create_topic(self._target, n.topic, n.partitions, n.replication_factor),  # type: ignore[misc]
                 f"created with {new.partitions} partitions",
             )
+        }
         for grown in plan.extend:
             self._try(
                 grown.topic,
                 lambda g=grown: self._extend(g.topic, g.partitions),  # type: ignore[misc]
                 f"extended to {grown.partitions} partitions",
             )
+        return made
 
-    def _try(self, topic: str, work: Callable[[], None], done: str) -> None:
+    def _try(self, topic: str, work: Callable[[], None], done: str) -> bool:
         """One topic's failure is said once and does not keep the others."""
         try:
             work()
@@ -119,8 +135,9 @@ class Discovery:
             if f"{topic}: {error}" not in self._complaints:
                 self._complaints.add(f"{topic}: {error}")
                 log.warning("flow %s: %s%s", self._flow.name, error, advice)
-        else:
-            log.info("flow %s: topic %s %s", self._flow.name, topic, done)
+            return False
+        log.info("flow %s: topic %s %s", self._flow.name, topic, done)
+        return True
 
     def _extend(self, topic: str, partitions: int) -> None:
         wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)

@@ -56,8 +56,8 @@ class FlowKeeper:
         self.source = Cluster(_address(flow.source, flow))
         self.target = Cluster(_address(flow.target, flow))
         self._changed = changed
-        self._discovery = Discovery(flow, self.source, self.target)
         self._claims = Claims(self.target, flow.source.alias, flow.internal_replication_factor)
+        self._discovery = Discovery(flow, self.source, self.target, self._claims)
         self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
         self._writing = threading.Lock()
         self._producer_id: int | None = None

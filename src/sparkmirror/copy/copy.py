@@ -19,6 +19,7 @@ from sparkmirror.copy.appender import Appender, Filled
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.copy.lease import TRANSACTIONS, Lease
+from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.position import Position
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.copy.roster import Roster
@@ -77,7 +78,7 @@ class Copy:
         self._selector.register(self._scout.wakeup, selectors.EVENT_READ, None)
         if recall is not None:
             self._selector.register(recall, selectors.EVENT_READ, RECALLED)
-        self._roster = Roster(lease)
+        self._roster = Roster(lease, self._raise_limits)
         self._has_end = all(p.stop_at is not None for p in lease.partitions)
         self._asked: set[Cursor] = set()
         self._fetchers: dict[int, Fetcher] = {}
@@ -253,6 +254,10 @@ class Copy:
         if due and not self._ending:
             self._asked.update(due)
             self._scout.ask(due, (set(self._fetchers), set(self._appenders)))
+
+    def _raise_limits(self, cursor: Cursor, wanted: LimitRaise) -> None:
+        self._asked.add(cursor)
+        self._scout.raise_limits(cursor, wanted, (set(self._fetchers), set(self._appenders)))
 
     def _take_findings(self) -> None:
         for found in self._scout.take():

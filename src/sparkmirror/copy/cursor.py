@@ -59,6 +59,7 @@ class Cursor:
         self.is_filling = False
         self.fill_attempt = 0  # grows when a fill's answer was lost: it may still be written
         self.is_out_of_range = False  # the source refused the offset: look why
+        self.raised: set[str] = set()  # limits of the target topic that were raised in this lease
         self.unequal = ""  # why equal offsets must be given up here
         self.reason = ""
         self.pending_fact: MirrorError | None = None  # holds once all that was queued is appended

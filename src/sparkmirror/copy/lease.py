@@ -21,7 +21,8 @@ MARKERS, TRANSACTIONS, NOTHING = "markers", "transactions", "nothing"
 class LeasePartition:
     """One partition to copy. `stop_at`: copy up to this source offset and no further.
 
-    `troubled`: a fact is known of it, so say it also if all is well again.
+    `troubled`: a fact is known of it, so say it also if all is well again. `is_ours`: the mirror made the target
+    topic, and may raise its limits.
     """
 
     topic: str
@@ -30,6 +31,7 @@ class LeasePartition:
     hint: Standing | None = None
     stop_at: int | None = None
     troubled: bool = False
+    is_ours: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,13 @@ receipts that are written of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from sparkmirror.copy import facts
 from sparkmirror.copy.appender import Appended, Appender, Checked, Event, Filled
 from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, Rules
+from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
 from sparkmirror.copy.position import Place, Position
 from sparkmirror.copy.queue import Hole
 from sparkmirror.copy.receipt import GOES_ON, NOTED, STOPPED, WAITING, ReceiptBook
@@ -22,7 +23,10 @@ CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
 
 
 class Roster:
-    def __init__(self, lease: Lease) -> None:
+    """`raise_limits` sets configurations of a partition's target topic and has the cursor found again afterwards."""
+
+    def __init__(self, lease: Lease, raise_limits: Callable[[Cursor, LimitRaise], None]) -> None:
+        self._raise_limits = raise_limits
         self.cursors = [Cursor(p, lease.producer_id) for p in lease.partitions]
         self.lost = set(self.cursors)
         self.book = ReceiptBook(lease.flow)
@@ -138,7 +142,18 @@ class Roster:
             self._too_large(event, now)
             return
         message = event.answer.message if isinstance(event, Appended) else None
+        if error == codes.INVALID_TIMESTAMP and self._may_raise(cursor, TIMESTAMPS, now):
+            return
         self.stop(cursor, facts.refused("target", error, message))
+
+    def _may_raise(self, cursor: Cursor, wanted: LimitRaise, now: float) -> bool:
+        """A limit of a topic that the mirror made is raised, once a lease; others are their owners' decision."""
+        if not cursor.leased.is_ours or wanted.name in cursor.raised:
+            return False
+        cursor.raised.add(wanted.name)
+        self.lose(cursor, f"target: {wanted.name} of {cursor.leased.remote} is raised", now)
+        self._raise_limits(cursor, wanted)
+        return True
 
     def _too_large(self, event: Appended, now: float) -> None:
         """A batch is split; a single record can only be left out, if the user wants that."""
@@ -147,6 +162,8 @@ class Roster:
             cursor.queue.largest = min(cursor.queue.largest, len(ready.batch)) // 2
             self.lose(cursor, "target: MESSAGE_TOO_LARGE (10)", now)
             cursor.retry_at = now
+            return
+        if self._may_raise(cursor, message_bytes(2 * len(ready.batch)), now):
             return
         fact = facts.too_large(ready.first, len(ready.batch))
         if self._rules.on_gap != CONTINUE:

@@ -20,6 +20,7 @@ from sparkmirror.copy import facts
 from sparkmirror.copy.appender import Filled, Fills
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import ALWAYS, Lease
+from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.log_start import ensure_log_start, fill_up_to_start, why_not_fillable
 from sparkmirror.copy.position import Place, Position, PositionFinder
 from sparkmirror.errors import BrokerError, MirrorError, SparkmirrorError
@@ -84,6 +85,10 @@ class Scout:
         """`known`: nodes on each side that the loop already has a connection to."""
         self._pool.submit(self._safely, self._look, list(cursors), known)
 
+    def raise_limits(self, cursor: Cursor, wanted: LimitRaise, known: tuple[set[int], set[int]]) -> None:
+        """Raise limits of the target topic, then look where the cursor stands."""
+        self._pool.submit(self._safely, self._raise_limits, [cursor], (wanted, known))
+
     def fill(self, fills: Fills) -> None:
         """Fill holes with empty transactions: the slow way, where markers may not be written."""
         self._pool.submit(self._fill, fills)
@@ -136,7 +141,12 @@ class Scout:
             if term == cursor.term
         ]
 
-    def _safely(self, look: Callable[[Any, Any], None], cursors: Any, known: tuple[set[int], set[int]]) -> None:
+    def _raise_limits(self, cursors: list[Cursor], what: tuple[LimitRaise, tuple[set[int], set[int]]]) -> None:
+        wanted, known = what
+        wanted.apply(self._target, cursors[0].leased.remote)
+        self._look(cursors, known)
+
+    def _safely(self, look: Callable[[Any, Any], None], cursors: Any, known: Any) -> None:
         """A cursor that was asked for is answered for, whatever happens: else it would wait for ever."""
         try:
             look(cursors, known)

@@ -8,6 +8,7 @@ one partition's log, whose order is the same for everybody:
          1  {"claim":"f1…"}          {"producer_id":4001}
          2  {"leader":"a"}           {"driver":"8c…"}           <- generation 2
          3  {"leader":"a"}           {"driver":"f1…"}           <- generation 3: f1 leads, 8c stands by
+         4  {"made":"a.orders"}      {"topic_id":"5d…"}        <- a remote topic that the mirror made itself
 
 A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation. A
 driver that leads writes one for each round of leases; one that stands by takes over when it has seen none for a while,
@@ -58,6 +59,7 @@ class Claims:
             cluster, claims_topic(source_alias), partitions=1, replication_factor=replication_factor
         )
         self._producer_id: int | None = None
+        self.made: dict[str, str] = {}  # topic -> id
         self._next = 0
 
     def claim_producer_id(self) -> int:
@@ -77,6 +79,11 @@ class Claims:
         generation = self._say(released=False)
         self.refresh()
         return generation
+
+    def note_made(self, topic: str, topic_id: str) -> None:
+        """The mirror made this remote topic, so it may raise its limits."""
+        self._topic.append(0, [(_dump({"made": topic}), _dump({"topic_id": topic_id}))])
+        self.refresh()
 
     def release(self) -> None:
         """Leave the lead to whoever stands by."""
@@ -103,6 +110,8 @@ class Claims:
             self._producer_id = int(value["producer_id"])
         elif key.get("leader") == self._source and "driver" in value:
             self.leader = Leadership(record.offset, str(value["driver"]), bool(value.get("released")))
+        elif "made" in key:
+            self.made[str(key["made"])] = str(value.get("topic_id", ""))
 
 
 def _draw_producer_id(cluster: Cluster) -> int:
