@@ -37,6 +37,10 @@ def is_local(user: Mapping[str, str]) -> bool:
     return bool(_LOCAL.fullmatch(user.get("spark.master", DEFAULT_MASTER)))
 
 
+# Not imported: it would load the copy into the driver.
+DAEMON_MODULE = "sparkmirror.pipeline.daemon"
+
+
 def plan_settings(user: Mapping[str, str], leases: int, log_dir: Path) -> dict[str, str]:
     """All of Spark's settings. What the user sets wins, but for what exactness needs."""
     master = plan_master(user.get("spark.master", DEFAULT_MASTER), leases)
@@ -44,6 +48,7 @@ def plan_settings(user: Mapping[str, str], leases: int, log_dir: Path) -> dict[s
         "spark.app.name": "sparkmirror",
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
+        "spark.python.daemon.module": DAEMON_MODULE,
         "spark.driver.memory": "1g",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.streaming.numRecentProgressUpdates": "20",
