@@ -121,6 +121,24 @@ def test_children_are_out_of_the_terminals_reach(guard: Guard) -> None:
     assert os.getpgid(child.pid) != os.getpgid(0)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a child outlives a killed guardian")
+def test_children_die_with_a_killed_guardian(tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    guard = Guard(folder, temporary=True)
+    child = spawn(guard, SLEEP)
+    os.kill(os.getsid(child.pid), signal.SIGKILL)
+    assert child.wait(WAIT_S)
+    wait_gone(child.pid)
+    guard.close()
+    assert not folder.exists()
+
+
+def test_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="can't be made"):
+        Guard(tmp_path, temporary=True)
+    assert tmp_path.is_dir()
+
+
 @pytest.mark.parametrize("forked", ["alone", "fork"])
 def test_nothing_is_left_when_the_parent_is_killed(tmp_path: Path, forked: str) -> None:
     """A forked copy of the parent holds the guardian's input open, so the parent itself is watched too."""

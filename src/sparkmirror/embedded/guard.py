@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -80,6 +81,7 @@ class Guard:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+        self._made: Path | None = None
         self._children: dict[int, Child] = {}
         self._replies: queue.Queue[Child | str | None] = queue.Queue()
         self._spawning = threading.Lock()
@@ -89,6 +91,7 @@ class Guard:
         if self._next_reply() is not None:
             self.close()
             raise SetupError(f"The folder {directory} can't be made: name another one, or set TMPDIR.")
+        self._made = directory if temporary else None
 
     def spawn(self, argv: Sequence[str], *, output: Path) -> Child:
         """Starts a child whose console goes to the end of the file `output`."""
@@ -111,6 +114,8 @@ class Guard:
             self._process.wait()
         self._reader.join()
         self._process.stdout.close()
+        if self._made is not None:
+            shutil.rmtree(self._made, ignore_errors=True)  # still there only if the guardian was killed
 
     def send(self, command: Mapping[str, object]) -> None:
         assert self._process.stdin

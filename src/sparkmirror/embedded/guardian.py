@@ -1,9 +1,10 @@
 """The program that outlives its parent just long enough to leave nothing behind.
 
 It starts the child processes itself (so that there is no moment in which a child exists and nobody would end
-it), and ends them when its standard input closes or its parent is gone, `kill -9` included. PR_SET_PDEATHSIG
-would not do: it fires when the parent's *thread* ends. It runs in a session of its own, so that Ctrl-C in a
-terminal does not reach brokers which the parent still needs. Run by path with `-I -S`, it imports nothing of
+it), and ends them when its standard input closes or its parent is gone, `kill -9` included. Between parent and
+guardian PR_SET_PDEATHSIG would not do: it fires when the parent's *thread* ends. The guardian has only one, so its
+children may have it, and a killed guardian takes them along. It runs in a session of its own, so that Ctrl-C in
+a terminal does not reach brokers which the parent still needs. Run by path with `-I -S`, it imports nothing of
 sparkmirror.
 
 Standard input, one JSON object a line        Standard output
@@ -15,13 +16,17 @@ Standard input, one JSON object a line        Standard output
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import select
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
 
 
 class Guardian:
@@ -29,7 +34,9 @@ class Guardian:
         self.directory = directory
         self.temporary = temporary
         self.grace_s = grace_s
-        self.children: set[int] = set()
+        self.children: dict[int, subprocess.Popen[bytes]] = {}
+        self.pid = os.getpid()
+        self.libc = ctypes.CDLL(None) if sys.platform == "linux" else None
         self.asked_to_end = False
         self.pending = b""
         self.wake, wake_end = os.pipe()
@@ -66,26 +73,34 @@ class Guardian:
                 os.kill(command["pid"], command["signal"])
 
     def spawn(self, argv: list[str], output: str) -> None:
-        append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        actions = [
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, output, append, 0o644),
-            (os.POSIX_SPAWN_DUP2, 1, 2),
-        ]
         try:
-            pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=actions, setsigdef=[signal.SIGPIPE])
+            with Path(output).open("ab") as console:
+                child = subprocess.Popen(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=subprocess.STDOUT,
+                    preexec_fn=self.die_with_guardian,  # noqa: PLW1509  unsafe with threads: there are none
+                )
         except OSError as error:
             self.tell({"error": f"{argv[0]}: {error}"})
             return
-        self.children.add(pid)
-        self.tell({"pid": pid})
+        self.children[child.pid] = child
+        self.tell({"pid": child.pid})
+
+    def die_with_guardian(self) -> None:
+        """In the child, before its program begins."""
+        if self.libc is not None:
+            self.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != self.pid:
+                os._exit(1)  # it died a moment before it could have been noticed
 
     def reap(self) -> None:
-        for pid in list(self.children):
-            done, status = os.waitpid(pid, os.WNOHANG)
-            if done:
-                self.children.discard(pid)
-                self.tell({"exited": pid, "status": os.waitstatus_to_exitcode(status)})
+        for pid, child in list(self.children.items()):
+            status = child.poll()
+            if status is not None:
+                del self.children[pid]
+                self.tell({"exited": pid, "status": status})
 
     def tell(self, message: dict[str, object]) -> None:
         with contextlib.suppress(BrokenPipeError):  # a dead parent shows as the end of input
@@ -102,8 +117,8 @@ class Guardian:
                     os.read(self.wake, 4096)
                 self.reap()
         self.signal_all(signal.SIGKILL)
-        for pid in self.children:
-            os.waitpid(pid, 0)
+        for child in self.children.values():
+            child.wait()
         if self.temporary:
             remove_tree(self.directory)
 
