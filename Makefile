@@ -25,7 +25,7 @@ demo: setup
 	@$(BIN)/sparkmirror demo
 
 test: setup
-	@$(BIN)/python -m sparkmirror.embedded
+	@$(BIN)/python -m sparkmirror.embedded all
 	@$(BIN)/pytest
 
 test-unit: setup

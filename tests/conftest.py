@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from sparkmirror.embedded import KafkaCluster, start_clusters
+from sparkmirror.embedded import VERSIONS, KafkaCluster, start_clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,13 @@ def pair() -> Iterator[Pair]:
     start_clusters(a, b)
     with a, b:
         yield Pair(a, b)
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def versioned(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
+    """A single broker of each Kafka version in turn, one at a time."""
+    with KafkaCluster(name=f"v{request.param}", version=request.param) as cluster:
+        yield cluster
 
 
 @pytest.fixture

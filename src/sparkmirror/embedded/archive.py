@@ -14,7 +14,9 @@ from sparkmirror.embedded.java import STOCK_JVM_FLAGS, Java, java_command
 from sparkmirror.embedded.maven import Progress, jar_path
 from sparkmirror.embedded.ports import HOST, reserve_port
 from sparkmirror.embedded.probe import sees_brokers
-from sparkmirror.embedded.settings import Node, format_storage, new_id, plan_settings, properties_text
+from sparkmirror.embedded.settings import Node, plan_settings, properties_text
+from sparkmirror.embedded.storage import format_nodes
+from sparkmirror.embedded.versions import KafkaVersion
 
 TRAINING_DEADLINE_S = 60.0
 
@@ -28,14 +30,14 @@ def archive_flags(archive: Path | None) -> list[str]:
     return [] if archive is None else ["-Xshare:auto", f"-XX:SharedArchiveFile={archive}"]
 
 
-def train_archive(home: Path, java: Java, archive: Path, progress: Progress) -> None:
+def train_archive(version: KafkaVersion, home: Path, java: Java, archive: Path, progress: Progress) -> None:
     """Runs one broker until it answers and has it write `archive` as it ends; an empty file if that fails."""
     progress("making a class archive, so that brokers start in half the time")
     work = home.with_name(f"{home.name}.{os.getpid()}.training")
     made = work / "classes.jsa"
     guard = Guard(work, temporary=True)
     try:
-        _run_broker(home, java, made, guard)
+        _run_broker(version, home, java, made, guard)
         if not made.exists():
             made.touch()
         made.rename(archive)
@@ -43,13 +45,13 @@ def train_archive(home: Path, java: Java, archive: Path, progress: Progress) -> 
         guard.close()
 
 
-def _run_broker(home: Path, java: Java, made: Path, guard: Guard) -> None:
+def _run_broker(version: KafkaVersion, home: Path, java: Java, made: Path, guard: Guard) -> None:
     work = made.parent
     ports = [reserve_port(), reserve_port()]
     node = Node(1, HOST, ports[0].number, ports[1].number, work / "data")
-    format_storage(node, new_id(), home / "bootstrap.checkpoint")
+    format_nodes([node], home / "bootstrap.checkpoint")
     settings = work / "server.properties"
-    settings.write_text(properties_text(plan_settings(node, [node], {})))
+    settings.write_text(properties_text(plan_settings(version, node, [node], {})))
     flags = ["-Xmx512m", *STOCK_JVM_FLAGS, f"-XX:ArchiveClassesAtExit={made}"]
     command = java_command(
         java,

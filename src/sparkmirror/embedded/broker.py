@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import signal
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sparkmirror.embedded.guard import Child, Guard
-from sparkmirror.embedded.logfile import read_tail
+from sparkmirror.embedded.guard import Guard
 from sparkmirror.embedded.probe import sees_brokers
+from sparkmirror.embedded.process import LoggedProcess
 from sparkmirror.embedded.settings import Node
-from sparkmirror.errors import SetupError
 
 START_DEADLINE_S = 60.0
 STOP_DEADLINE_S = 15.0
 POLL_S = 0.02
 
 
-class Broker:
-    def __init__(self, node: Node, guard: Guard, command: Sequence[str], log_path: Path, name: str) -> None:
+class Broker(LoggedProcess):
+    """`wait_forgotten` returns when the cluster would take a broker of this id."""
+
+    def __init__(
+        self,
+        node: Node,
+        guard: Guard,
+        command: Sequence[str],
+        log_path: Path,
+        cluster: str,
+        wait_forgotten: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(f"Broker {node.id} of cluster {cluster}", log_path)
         self._node = node
         self._guard = guard
         self._command = command
-        self._name = f"Broker {node.id} of cluster {name}"
-        self._child: Child | None = None
-        self.log_path = log_path
+        self._wait_forgotten = wait_forgotten
 
     @property
     def id(self) -> int:
@@ -43,35 +50,23 @@ class Broker:
     def data_path(self) -> Path:
         return self._node.data
 
-    @property
-    def pid(self) -> int:
-        """Of the running process, or of the last one."""
-        return self._started().pid
-
-    @property
-    def running(self) -> bool:
-        """Also true while paused."""
-        return self._child is not None and self._child.running
-
     def start(self) -> None:
-        """Starts the process and returns at once; see `wait_ready`."""
+        """Starts the process and returns at once; see `wait_ready`.
+
+        With ZooKeeper a broker that was killed waits here until its old session is over.
+        """
         if not self.running:
-            self._child = self._guard.spawn(self._command, output=self._console)
+            self._wait_forgotten()
+            self._spawn(self._guard, self._command)
 
     def wait_ready(self, deadline_s: float = START_DEADLINE_S, *, sees: frozenset[int] = frozenset()) -> None:
         """Returns when this broker answers and holds itself, and those in `sees`, for registered and alive.
 
-        A broker that restarts replays its new, fenced registration before it takes requests, so the entry it
-        shows of itself is not an old one.
+        The entry that a restarted broker shows of itself is not an old one: in KRaft it replays its new, fenced
+        registration before it takes requests, and with ZooKeeper it knows nothing until the controller tells it.
         """
-        child = self._started()
         wanted = sees | {self.id}
-        deadline = time.monotonic() + deadline_s
-        while not sees_brokers(self.host, self.port, wanted):
-            if child.wait(POLL_S):
-                raise SetupError(f"{self._name} ended with status {child.status}. {self._tail()}")
-            if time.monotonic() > deadline:
-                raise SetupError(f"{self._name} was not ready after {deadline_s:.0f} s. {self._tail()}")
+        self._wait_until(lambda: sees_brokers(self.host, self.port, wanted), deadline_s, POLL_S)
 
     def stop(self, deadline_s: float = STOP_DEADLINE_S) -> None:
         """A controlled shutdown; SIGKILL once `deadline_s` is over."""
@@ -83,25 +78,9 @@ class Broker:
         if self._child is not None:
             self._child.ask_to_end()
 
-    def kill(self) -> None:
-        """SIGKILL; returns when the process is gone."""
-        self._started().kill()
-
     def pause(self) -> None:
         """SIGSTOP: connections stay open and nothing answers, as with a hung machine."""
         self._started().signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         self._started().signal(signal.SIGCONT)
-
-    @property
-    def _console(self) -> Path:
-        return self.log_path.with_name("console.log")
-
-    def _started(self) -> Child:
-        if self._child is None:
-            raise SetupError(f"{self._name} has not been started.")
-        return self._child
-
-    def _tail(self) -> str:
-        return read_tail(self.log_path, self._console)

@@ -1,4 +1,4 @@
-"""A Kafka cluster of N broker processes."""
+"""A Kafka cluster of N broker processes, and a ZooKeeper for versions that need one."""
 
 from __future__ import annotations
 
@@ -10,20 +10,15 @@ from typing import Self
 
 from sparkmirror.embedded.archive import archive_flags
 from sparkmirror.embedded.broker import START_DEADLINE_S, STOP_DEADLINE_S, Broker
-from sparkmirror.embedded.distribution import KAFKA_VERSION, Distribution, prepare
+from sparkmirror.embedded.distribution import Distribution, prepare
 from sparkmirror.embedded.guard import Guard, temporary_directory
-from sparkmirror.embedded.java import STOCK_JVM_FLAGS, java_command
+from sparkmirror.embedded.java import STOCK_JVM_FLAGS
 from sparkmirror.embedded.maven import Progress
 from sparkmirror.embedded.ports import HOST, ReservedPort, reserve_chosen_port, reserve_port
-from sparkmirror.embedded.settings import (
-    Node,
-    format_storage,
-    formatted_cluster_id,
-    new_id,
-    plan_settings,
-    properties_text,
-    voter_count,
-)
+from sparkmirror.embedded.settings import Node, plan_settings, properties_text, voter_count
+from sparkmirror.embedded.storage import format_nodes
+from sparkmirror.embedded.versions import KAFKA_VERSION
+from sparkmirror.embedded.zookeeper import ZooKeeper
 from sparkmirror.errors import SetupError
 
 TEMPORARY_STOP_DEADLINE_S = 1.0
@@ -57,9 +52,10 @@ class KafkaCluster:
         self._chosen_ports = dict(enumerate(ports or (), start=1))
         self._overrides = dict(overrides or {})
         self._jvm_flags = [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *jvm_flags]
-        self._version = version
+        self.version = version
         self._progress = progress
         self._guard: Guard | None = None
+        self._zookeeper: ZooKeeper | None = None
         self._ports: list[ReservedPort] = []
         self._brokers: list[Broker] = []
 
@@ -81,15 +77,19 @@ class KafkaCluster:
         """The first half of `start`: the processes run but may not answer yet."""
         if self._guard is not None:
             raise SetupError(f"Cluster {self.name} was started before: make another one.")
-        distribution = prepare(self._version, progress=self._progress)
+        distribution = prepare(self.version, progress=self._progress)
         if not self._temporary:
             self.directory.mkdir(parents=True, exist_ok=True)
         self._guard = Guard(self.directory, temporary=self._temporary)
-        nodes = self._plan_nodes()
-        known = [formatted_cluster_id(node.data) for node in nodes]
-        cluster_id = next((found for found in known if found), None) or new_id()
+        if distribution.version.zookeeper:
+            nodes = self._plan_nodes(voters=0)
+            folder = self.directory / "zookeeper"
+            self._zookeeper = ZooKeeper(folder, self._reserve(), distribution, self._guard, self.name)
+            self._zookeeper.start()
+        else:
+            nodes = self._plan_nodes(voters=voter_count(self._size))
+            format_nodes(nodes, distribution.bootstrap_checkpoint)
         for node in nodes:
-            format_storage(node, cluster_id, distribution.bootstrap_checkpoint)
             self._brokers.append(self._make_broker(node, nodes, distribution, self._guard))
         for broker in self._brokers:
             broker.start()
@@ -105,7 +105,7 @@ class KafkaCluster:
         """SIGTERM to all at once, SIGKILL to those that are left after `deadline_s`. May be called twice.
 
         Voters that stop together wait 5 s for a quorum that can't come back. Data that is thrown away does
-        not need it, so a temporary cluster has 1 s by default.
+        not need it, so a temporary cluster has 1 s by default. ZooKeeper ends with the guard.
         """
         if self._guard is None:
             return
@@ -131,8 +131,7 @@ class KafkaCluster:
     ) -> None:
         self.stop()
 
-    def _plan_nodes(self) -> list[Node]:
-        voters = voter_count(self._size)
+    def _plan_nodes(self, voters: int) -> list[Node]:
         return [
             Node(
                 id=number,
@@ -149,19 +148,18 @@ class KafkaCluster:
         return self._ports[-1].number
 
     def _make_broker(self, node: Node, nodes: Sequence[Node], distribution: Distribution, guard: Guard) -> Broker:
+        zookeeper = self._zookeeper
+        address = zookeeper.address if zookeeper else ""
         folder = node.data.parent
+        folder.mkdir(parents=True, exist_ok=True)
         settings = folder / "server.properties"
-        settings.write_text(properties_text(plan_settings(node, nodes, self._overrides)))
+        settings.write_text(properties_text(plan_settings(distribution.version, node, nodes, self._overrides, address)))
         log = folder / "server.log"
-        command = java_command(
-            distribution.java,
-            class_path=distribution.class_path,
-            flags=[*self._jvm_flags, *archive_flags(distribution.archive)],
-            main="kafka.Kafka",
-            arguments=[str(settings)],
-            log=log,
-        )
-        return Broker(node, guard, command, log, self.name)
+        flags = [*self._jvm_flags, *archive_flags(distribution.archive)]
+        command = distribution.command("kafka.Kafka", str(settings), flags=flags, log=log)
+        if zookeeper is None:
+            return Broker(node, guard, command, log, self.name)
+        return Broker(node, guard, command, log, self.name, lambda: zookeeper.wait_forgotten(node.id))
 
 
 def start_clusters(*clusters: KafkaCluster, deadline_s: float = START_DEADLINE_S) -> None:

@@ -2,8 +2,10 @@
 
 <cache>/kafka-4.3.1-<hash of the pom>/
     jars/*.jar               by Maven
-    bootstrap.checkpoint     by Kafka's StorageTool, see settings.format_storage
+    bootstrap.checkpoint     by Kafka's StorageTool, see storage.format_storage
     classes-<java>.jsa       by a broker's first run, see archive.py
+
+A version that needs ZooKeeper has only jars: it formats its folders itself, and starts quickly without an archive.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,26 +23,27 @@ from sparkmirror.embedded.guard import Guard
 from sparkmirror.embedded.java import Java, find_java, java_command
 from sparkmirror.embedded.logfile import read_tail
 from sparkmirror.embedded.maven import Progress, fetch_jars, jar_path
-from sparkmirror.embedded.settings import Node, new_id, plan_settings, properties_text
+from sparkmirror.embedded.settings import Node, plan_settings, properties_text
+from sparkmirror.embedded.storage import new_id
+from sparkmirror.embedded.versions import KAFKA_VERSION, KafkaVersion, find_version
 from sparkmirror.errors import SetupError
 
-KAFKA_VERSION = "4.3.1"
-POMS = {KAFKA_VERSION: "pom.xml"}
 STORAGE_TOOL_DEADLINE_S = 60.0
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """A Kafka version that is ready to run. `archive` is None where this Java can't make one."""
+    """A Kafka version that is ready to run. `archive` is None where there is none to be had."""
 
-    version: str
+    version: KafkaVersion
     home: Path
     java: Java
     archive: Path | None
 
-    @property
-    def class_path(self) -> str:
-        return jar_path(self.home)
+    def command(self, main: str, *arguments: str, flags: Sequence[str], log: Path) -> list[str]:
+        """A command line that runs the class `main`."""
+        path = jar_path(self.home)
+        return java_command(self.java, class_path=path, flags=flags, main=main, arguments=arguments, log=log)
 
     @property
     def bootstrap_checkpoint(self) -> Path:
@@ -58,16 +61,15 @@ def prepare(version: str = KAFKA_VERSION, *, progress: Progress | None = None) -
     """Fetches Kafka unless the cache has it. Two processes at once do it once."""
     report = progress or (lambda _: None)
     java = find_java()
-    if version not in POMS:
-        raise SetupError(f"Kafka {version} can't be embedded: choose one of {', '.join(POMS)}.")
-    pom = Path(__file__).with_name(POMS[version])
+    kind = find_version(version)
+    pom = Path(__file__).with_name(kind.pom)
     digest = hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
     home = cache_root() / f"kafka-{version}-{digest}"
     if not home.exists():
         with _locked(home, report):
             if not home.exists():
-                _fetch(pom, home, java, report)
-    return Distribution(version, home, java, _ensure_archive(home, java, report))
+                _fetch(kind, pom, home, java, report)
+    return Distribution(kind, home, java, _ensure_archive(kind, home, java, report))
 
 
 @contextlib.contextmanager
@@ -83,23 +85,24 @@ def _locked(home: Path, progress: Progress) -> Iterator[None]:
         yield
 
 
-def _fetch(pom: Path, home: Path, java: Java, progress: Progress) -> None:
+def _fetch(version: KafkaVersion, pom: Path, home: Path, java: Java, progress: Progress) -> None:
     """Whole or not at all: everything is made in a sibling folder and renamed as the last step."""
     work = home.with_name(f"{home.name}.{os.getpid()}.partial")
     guard = Guard(work, temporary=True)
     try:
         made = work / "home"
-        fetch_jars(pom, made / "jars", guard, work, progress)
-        _make_checkpoint(made, java, guard, work)
+        fetch_jars(pom, version.name, made / "jars", guard, work, progress)
+        if not version.zookeeper:
+            _make_checkpoint(version, made, java, guard, work)
         made.rename(home)
     finally:
         guard.close()
 
 
-def _make_checkpoint(home: Path, java: Java, guard: Guard, work: Path) -> None:
+def _make_checkpoint(version: KafkaVersion, home: Path, java: Java, guard: Guard, work: Path) -> None:
     node = Node(id=1, host="127.0.0.1", port=9092, controller_port=9093, data=work / "data")
     settings = work / "format.properties"
-    settings.write_text(properties_text(plan_settings(node, [node], {})))
+    settings.write_text(properties_text(plan_settings(version, node, [node], {})))
     command = java_command(
         java,
         class_path=jar_path(home),
@@ -114,12 +117,14 @@ def _make_checkpoint(home: Path, java: Java, guard: Guard, work: Path) -> None:
     (node.data / "bootstrap.checkpoint").rename(home / "bootstrap.checkpoint")
 
 
-def _ensure_archive(home: Path, java: Java, progress: Progress) -> Path | None:
+def _ensure_archive(version: KafkaVersion, home: Path, java: Java, progress: Progress) -> Path | None:
     """Only makes starts quicker, so a cache that can't be written to is no error."""
+    if version.zookeeper:
+        return None
     archive = class_archive(home, java)
     with contextlib.suppress(OSError):
         if not archive.exists():
             with _locked(home, progress):
                 if not archive.exists():
-                    train_archive(home, java, archive, progress)
+                    train_archive(version, home, java, archive, progress)
     return archive if archive.exists() and archive.stat().st_size else None

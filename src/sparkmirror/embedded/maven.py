@@ -19,7 +19,7 @@ FETCH_DEADLINE_S = 900.0
 TICK_S = 1.0
 
 
-def fetch_jars(pom: Path, jars: Path, guard: Guard, work: Path, progress: Progress) -> None:
+def fetch_jars(pom: Path, version: str, jars: Path, guard: Guard, work: Path, progress: Progress) -> None:
     """Copies what `pom` depends on into the folder `jars`. Maven runs under `guard` in the folder `work`."""
     maven = shutil.which("mvn")
     if maven is None:
@@ -27,9 +27,9 @@ def fetch_jars(pom: Path, jars: Path, guard: Guard, work: Path, progress: Progre
     own_pom = work / "pom.xml"  # the package's folder may be read-only
     shutil.copyfile(pom, own_pom)
     log = work / "maven.log"
-    progress("fetching Kafka's jars with Maven")
-    argv = [maven, "-B", "-f", str(own_pom), PLUGIN, "-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
-    child = guard.spawn(argv, output=log)
+    progress(f"fetching the jars of Kafka {version} with Maven")
+    options = [f"-Dkafka.version={version}", "-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
+    child = guard.spawn([maven, "-B", "-f", str(own_pom), PLUGIN, *options], output=log)
     _follow(child, LogFollower(log), jars, progress)
     if child.status != 0:
         raise SetupError(f"Maven could not fetch Kafka's jars: is the network there? {read_tail(log)}")
