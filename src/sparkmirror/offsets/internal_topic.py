@@ -40,7 +40,7 @@ class InternalTopic:
         self._info: TopicInfo | None = None
 
     def ensure(self) -> None:
-        """Create the topic unless it is there, and wait until it has leaders."""
+        """Create the topic unless it is there, and wait until its leaders know that they lead."""
         if self._lookup() is None:
             create_topic(
                 self._cluster,
@@ -54,6 +54,7 @@ class InternalTopic:
             if time.monotonic() > deadline:
                 raise ConnectionLostError(f"{self._cluster.address.alias}: {self.name} has no leader")
             time.sleep(0.05)  # a new topic's leader is known by asking again, there is no event
+        self._bounds()
 
     def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]]) -> int:
         """Append records to one partition; the last one's offset."""
