@@ -87,6 +87,11 @@ class Channel:
         low, high = self.versions.get(api_key, (0, -1))
         return low <= version <= high
 
+    def limit(self, api_key: int, version: int) -> None:
+        """Speak no newer version of an api than this one."""
+        low, high = self.versions.get(api_key, (0, -1))
+        self.versions[api_key] = (low, min(high, version))
+
     def send(
         self,
         api_key: int,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kafka.protocol.metadata import MetadataRequest
 
-from sparkmirror.errors import ConnectionLostError, ProtocolError
+from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
 from sparkmirror.net.address import ClusterAddress, parse_host_port
 from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
 from sparkmirror.protocol import codes, fetch, markers, produce
@@ -69,6 +69,7 @@ class Cluster:
         self.address = address
         self._brokers: dict[int, Broker] = {}
         self._controller = -1
+        self._has_topic_ids = True
         self._channels: dict[tuple[str, int], Channel] = {}
         self._locks: dict[tuple[str, int], threading.Lock] = {}
         self._guard = threading.Lock()
@@ -93,6 +94,8 @@ class Cluster:
         self._brokers = {b.node_id: Broker(b.node_id, b.host, b.port) for b in response.brokers}
         self._controller = response.controller_id
         infos = {t.name: _topic_info(t) for t in response.topics if t.name is not None}
+        if ids := [info.topic_id for info in infos.values() if not info.error]:
+            self._has_topic_ids = NO_TOPIC_ID not in ids
         return Metadata(response.cluster_id or "", response.controller_id, dict(self._brokers), infos)
 
     def call(
@@ -117,9 +120,8 @@ class Cluster:
         raise ConnectionLostError(f"cluster {self.address.alias}: no broker answers: " + "; ".join(failures))
 
     def call_controller(self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
-        """Ask the controller (KRaft brokers forward, so there any broker is as good)."""
-        if self._controller not in self._brokers:
-            self.fetch_metadata([])
+        """Ask the controller: KRaft brokers forward, but with ZooKeeper it moves and others refuse."""
+        self.fetch_metadata([])
         if self._controller in self._brokers:
             return self.call(self._controller, request, timeout_s)
         return self.call_any(request, timeout_s)
@@ -136,17 +138,33 @@ class Cluster:
         broker = self._broker(node)
 
         def ask(channel: Channel) -> tuple[int, memoryview]:
-            version = next((v for v in versions if channel.supports(api_key, v)), versions[-1])
+            version = next((v for v in versions if channel.supports(api_key, v)), None)
+            if version is None:  # UNSUPPORTED_VERSION, as the broker would say
+                raise BrokerError(35, f"{channel} knows no version of api {api_key} that we do: {versions}")
             flexible = version >= _FLEXIBLE_FROM[api_key]
             channel.send(api_key, version, body(version), flexible=flexible, timeout_s=timeout_s)
             return version, channel.wait(timeout_s)
 
         return self._with_channel((broker.host, broker.port), ask, timeout_s)
 
-    def connect(self, node: int) -> Channel:
-        """A connection of the caller's own, for the hot path."""
+    def supports(self, node: int, api_key: int) -> bool:
+        """Whether a broker knows a kind of request. They may differ while a cluster is upgraded."""
         broker = self._broker(node)
-        return Channel(broker.host, broker.port, self.address.client_id)
+        place = (broker.host, broker.port)
+        return self._with_channel(place, lambda channel: api_key in channel.versions, METADATA_TIMEOUT_S)
+
+    def connect(self, node: int) -> Channel:
+        """A connection of the caller's own, for the hot path. It names topics by id only if they have one.
+
+        Brokers since 3.1 know requests by id, but their topics may still have none: with ZooKeeper and an
+        `inter.broker.protocol.version` before 2.8.
+        """
+        broker = self._broker(node)
+        channel = Channel(broker.host, broker.port, self.address.client_id)
+        if not self._has_topic_ids:
+            channel.limit(fetch.API_KEY, fetch.BY_NAME)
+            channel.limit(produce.API_KEY, produce.BY_NAME)
+        return channel
 
     def _broker(self, node: int) -> Broker:
         if node not in self._brokers:

@@ -68,7 +68,10 @@ def list_offsets(
 def describe_producer(
     cluster: Cluster, leaders: Mapping[Partition, Leader], producer_id: int
 ) -> dict[Partition, ProducerState | None]:
-    """What each leader remembers of the producer (`None`: nothing); partitions with an error are left out."""
+    """What each leader remembers of the producer (`None`: nothing); partitions with an error are left out.
+
+    Brokers before 2.8 can't be asked (KIP-664) and are a `BrokerError`; see `can_describe_producers`.
+    """
     found: dict[Partition, ProducerState | None] = {}
     for node, group in _by_node(leaders).items():
         topics = [
@@ -83,6 +86,10 @@ def describe_producer(
                 state = ProducerState(ours[0].last_sequence, ours[0].last_timestamp) if ours else None
                 found[answer.name, p.partition_index] = state
     return found
+
+
+def can_describe_producers(cluster: Cluster, node: int) -> bool:
+    return cluster.supports(node, DescribeProducersRequest.API_KEY)
 
 
 def _by_node(leaders: Mapping[Partition, Leader]) -> dict[int, list[Partition]]:
