@@ -59,6 +59,7 @@ class Cursor:
         self.is_filling = False
         self.fill_attempt = 0  # grows when a fill's answer was lost: it may still be written
         self.is_out_of_range = False  # the source refused the offset: look why
+        self.is_forgotten = False  # the target's leader does not know our producer any more
         self.raised: set[str] = set()  # limits of the target topic that were raised in this lease
         self.unequal = ""  # why equal offsets must be given up here
         self.reason = ""
@@ -98,7 +99,7 @@ class Cursor:
         self._ids = place.source_id, place.target_id
         self._translated, self._log_start = position.translated, position.log_start
         self.reason = self.unequal = ""
-        self.is_out_of_range = False
+        self.is_out_of_range = self.is_forgotten = False
         self._note_position()
 
     def lose(self, reason: str, now: float) -> None:

@@ -48,6 +48,7 @@ class Place:
     hint: Standing | None = None
     check_range: bool = False
     unequal: str = ""  # why equal offsets can't be kept from here on
+    is_forgotten: bool = False  # the leader does not know our producer, and takes only a first sequence (before 2.5)
     notes: list[str] = field(default_factory=list)  # facts that a policy tolerated here
 
     @property
@@ -119,6 +120,8 @@ class PositionFinder:
                 continue
             try:
                 position = self._decide(place, Ends(states[key], log_ends[key]))
+                if position is not None and place.is_forgotten:
+                    position = replace(position, last_sequence=-1)
                 if position is not None and place.check_range:
                     position = self._bring_into_range(place, position)
             except MirrorError as error:

@@ -93,6 +93,7 @@ class Roster:
         cursor = event.cursor
         error = event.answer.error if isinstance(event, Appended) else event.error
         if error in codes.STALE_WRITER or error in codes.PASSING:
+            cursor.is_forgotten = error == codes.UNKNOWN_PRODUCER_ID
             self.lose(cursor, f"target: {codes.name_of(error)}", now)
         elif error:
             self._refused(event, error, now)

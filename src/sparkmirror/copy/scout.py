@@ -244,4 +244,6 @@ def _place(cursor: Cursor, source: Metadata, target: Metadata) -> Place | str:
         if info.leaders[leased.partition].node < 0:
             return f"{side} {name}-{leased.partition} has no leader"
     assert here is not None and there is not None
-    return Place(leased.partition, here, there, cursor.hint, cursor.is_out_of_range, cursor.unequal)
+    return Place(
+        leased.partition, here, there, cursor.hint, cursor.is_out_of_range, cursor.unequal, cursor.is_forgotten
+    )

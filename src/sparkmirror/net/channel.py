@@ -213,7 +213,7 @@ class Channel:
         low, high = self.versions.get(request.API_KEY, (0, -1))
         version = min(high, type(request).max_version, type(request).max_version if most is None else most)
         if version < low or version < 0:
-            raise BrokerError(35, f"{self} does not know {type(request).__name__}")
+            raise BrokerError(codes.UNSUPPORTED_VERSION, f"{self} does not know {type(request).__name__}")
         return int(version)
 
     def _negotiate(self, timeout_s: float) -> None:
@@ -222,7 +222,7 @@ class Channel:
             version=3,
             timeout_s=timeout_s,
         )
-        if response.error_code == 35:  # UNSUPPORTED_VERSION: a broker before 2.4 answers in version 0
+        if response.error_code == codes.UNSUPPORTED_VERSION:  # a broker before 2.4 answers in version 0
             response = self.call(ApiVersionsRequest(), version=0, timeout_s=timeout_s)
         if response.error_code:
             raise BrokerError(response.error_code, f"{self} refused: {codes.name_of(response.error_code)}")

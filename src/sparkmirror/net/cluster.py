@@ -140,7 +140,9 @@ class Cluster:
         def ask(channel: Channel) -> tuple[int, memoryview]:
             version = next((v for v in versions if channel.supports(api_key, v)), None)
             if version is None:  # UNSUPPORTED_VERSION, as the broker would say
-                raise BrokerError(35, f"{channel} knows no version of api {api_key} that we do: {versions}")
+                raise BrokerError(
+                    codes.UNSUPPORTED_VERSION, f"{channel} knows no version of api {api_key} that we do: {versions}"
+                )
             flexible = version >= _FLEXIBLE_FROM[api_key]
             channel.send(api_key, version, body(version), flexible=flexible, timeout_s=timeout_s)
             return version, channel.wait(timeout_s)

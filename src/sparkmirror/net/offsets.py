@@ -70,10 +70,13 @@ def describe_producer(
 ) -> dict[Partition, ProducerState | None]:
     """What each leader remembers of the producer (`None`: nothing); partitions with an error are left out.
 
-    Brokers before 2.8 can't be asked (KIP-664) and are a `BrokerError`; see `can_describe_producers`.
+    Brokers before 2.8 can't be asked (KIP-664): see `can_describe_producers`. Of theirs nothing is known.
     """
     found: dict[Partition, ProducerState | None] = {}
     for node, group in _by_node(leaders).items():
+        if not can_describe_producers(cluster, node):
+            found |= dict.fromkeys(group)
+            continue
         topics = [
             DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=[p for _, p in partitions])
             for topic, partitions in group_by(group, lambda item: item[0]).items()

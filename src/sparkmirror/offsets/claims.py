@@ -67,7 +67,7 @@ class Claims:
         self._topic.ensure()
         self.refresh()
         if self._producer_id is None:
-            drawn = _draw_producer_id(self._cluster)
+            drawn = draw_producer_id(self._cluster)
             self._topic.append(0, [(_dump({"claim": self.driver}), _dump({"producer_id": drawn}))])
             self.refresh()
         if self._producer_id is None:
@@ -114,7 +114,7 @@ class Claims:
             self.made[str(key["made"])] = str(value.get("topic_id", ""))
 
 
-def _draw_producer_id(cluster: Cluster) -> int:
+def draw_producer_id(cluster: Cluster) -> int:
     """An id that no other producer has. A broker that has just started may need some tries."""
     deadline = time.monotonic() + CLAIM_DEADLINE_S
     while True:

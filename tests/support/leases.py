@@ -1,0 +1,102 @@
+"""Runs the copy as one lease, without Spark: what a task does, in this process, up to the source's ends."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sparkmirror.copy.copy import Copy
+from sparkmirror.copy.lease import FENCE_STEP, Lease, LeasePartition, Rules
+from sparkmirror.copy.receipt import COPIED, Receipt
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.offsets.claims import draw_producer_id
+from sparkmirror.topology.standing import Standing
+
+Place = tuple[str, int]
+
+# Each lease fences off the ones before it, also those of an earlier run against the same brokers.
+_FENCES = itertools.count(int(time.time()) % 10_000_000 * 100, FENCE_STEP)
+
+
+@dataclass
+class Copied:
+    """What a lease left behind. `noted`: what it wrote down before it appended anything."""
+
+    standings: dict[Place, Standing] = field(default_factory=dict)
+    noted: dict[Place, Standing] = field(default_factory=dict)
+    receipts: list[Receipt] = field(default_factory=list)
+
+    def total(self, column: str) -> int:
+        return sum(getattr(receipt, column) for receipt in self.receipts)
+
+    @property
+    def facts(self) -> list[str]:
+        return [f"{r.topic}-{r.partition} {r.kind} {r.error}" for r in self.receipts if r.kind != COPIED]
+
+
+def address(servers: str, alias: str = "A") -> ClusterAddress:
+    return ClusterAddress(alias=alias, bootstrap=tuple(servers.split(",")), client_id="test")
+
+
+def new_producer_id(target: str) -> int:
+    with Cluster(address(target)) as cluster:
+        return draw_producer_id(cluster)
+
+
+def ends(servers: str, topic: str, when: int = LATEST, *, committed: bool = True) -> dict[int, int]:
+    with Cluster(address(servers)) as cluster:
+        info = cluster.fetch_metadata([topic]).topics[topic]
+        leaders = {(topic, p): leader for p, leader in info.leaders.items()}
+        return {p: offset for (_, p), offset in list_offsets(cluster, leaders, when, committed=committed).items()}
+
+
+def run_lease(
+    source: str,
+    target: str,
+    topic: str,
+    producer_id: int,
+    *,
+    remote: str | None = None,
+    hints: Mapping[Place, Standing] | None = None,
+    rules: Rules | None = None,
+    seconds: float = 60.0,
+    is_ours: bool = False,
+    unguarded_wait_s: float = 0.0,
+) -> Copied:
+    """Copy every partition up to the source's last stable offset as it is now."""
+    rules = rules or Rules()
+    stops = ends(source, topic, committed=bool(rules.isolation))
+    lease = Lease(
+        lease_id="0.test.0",
+        flow="A->B",
+        source=address(source, "A"),
+        target=address(target, "B"),
+        producer_id=producer_id,
+        fence=next(_FENCES) & 0x7FFFFFFF,
+        seconds=seconds,
+        partitions=tuple(
+            LeasePartition(
+                topic=topic,
+                partition=p,
+                remote=remote or topic,
+                stop_at=stop,
+                hint=(hints or {}).get((topic, p)),
+                is_ours=is_ours,
+            )
+            for p, stop in sorted(stops.items())
+        ),
+        unguarded_wait_s=unguarded_wait_s,
+        rules=rules,
+    )
+    copied = Copied()
+    copy = Copy(lease, note_standing=copied.noted.__setitem__)
+    try:
+        for receipts in copy.run({}, copied.standings.update):
+            copied.receipts += receipts
+    finally:
+        copy.close()
+    return copied
