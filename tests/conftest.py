@@ -7,9 +7,16 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import hypothesis
 import pytest
 
 from sparkmirror.embedded import VERSIONS, KafkaCluster, start_clusters
+
+# A busy machine is no failure; pytest's own timeout ends what hangs.
+hypothesis.settings.register_profile(
+    "sparkmirror", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("sparkmirror")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
+from awscrt.checksums import crc32c
 from kafka.record.memory_records import MemoryRecordsBuilder
 
 Fields = tuple[bytes | None, bytes | None, int]  # key, value, timestamp
@@ -21,3 +23,11 @@ def encode_batch(records: Sequence[Fields], *, first: int = 0, codec: int = 0) -
 
 def simple_batch(first: int, count: int) -> bytearray:
     return encode_batch([(None, b"v%d" % i, 1_700_000_000_000 + i) for i in range(count)], first=first)
+
+
+def assemble_batch(
+    section: bytes, *, first: int, count: int, base_timestamp: int, max_timestamp: int, codec: int = 0
+) -> bytes:
+    """A whole batch around a records section that has no holes and is compressed already."""
+    summed = struct.pack(">hiqqqhii", codec, count - 1, base_timestamp, max_timestamp, -1, -1, -1, count) + section
+    return struct.pack(">qiibI", first, 9 + len(summed), 0, 2, crc32c(summed)) + summed

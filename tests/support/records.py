@@ -89,6 +89,8 @@ def decode_section(
     data: bytes, *, first: int, last_delta: int, count: int, base_timestamp: int, append_time: int | None = None
 ) -> list[Record]:
     """`append_time` stands for every timestamp if the batch has LogAppendTime."""
+    if count < 0:
+        raise ProtocolError("record count")
     outer = SectionReader(data)
     records: list[Record] = []
     before = -1

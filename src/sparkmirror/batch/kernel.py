@@ -20,7 +20,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compiled at its first call, then kept on disk; other threads run meanwhile."""
-    return cast(Function, njit(cache=True, nogil=True)(function))
+    try:
+        compiled = njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        # No folder to keep it in: neither beside the source, nor in the user's cache, nor in NUMBA_CACHE_DIR.
+        compiled = njit(nogil=True)(function)
+    return cast(Function, compiled)
 
 
 def _memcpy(_context: Any, out: Any, at: Any, data: Any, begin: Any, size: Any) -> Any:
