@@ -8,7 +8,10 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 # One line a package, so that a first run is seen to move.
 PROGRESS := sed -u -n -E 's/^Collecting ([^= ]+).*/  \1/p; s/^(Installing collected|Building wheels).*/  \1 .../p'
 
-.PHONY: setup demo test test-unit check bench dist lock clean
+# Broken inputs that `make fuzz` feeds to each reader of bytes.
+N ?= 100000
+
+.PHONY: setup demo test test-unit check fuzz bench dist lock clean
 
 setup: $(READY)
 
@@ -36,6 +39,11 @@ check: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m tests.fuzz --count 5000 --seed 0
+
+# Another seed each time; a finding prints the command that shows it again.
+fuzz: setup
+	@$(BIN)/python -m tests.fuzz --count $(N)
 
 bench: setup
 	@$(BIN)/python -m sparkmirror.embedded
@@ -52,4 +60,4 @@ lock: setup
 	  pyproject.toml -o requirements/run.txt
 
 clean:
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .numba_cache

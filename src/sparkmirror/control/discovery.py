@@ -14,6 +14,7 @@ from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Leader, Metadata
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.net.response import only_answer
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.internal_topic import create_topic
 from sparkmirror.protocol import codes
@@ -142,7 +143,7 @@ class Discovery:
     def _extend(self, topic: str, partitions: int) -> None:
         wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)
         request = CreatePartitionsRequest(topics=[wanted], timeout_ms=ADMIN_TIMEOUT_MS, validate_only=False)
-        answer = self._target.call_controller(request).results[0]
+        answer = only_answer(self._target.call_controller(request).results, f"extension of {topic}")
         if answer.error_code != codes.INVALID_PARTITIONS:  # somebody else was faster
             codes.raise_for(answer.error_code, f"topic {topic} can't be extended")
 

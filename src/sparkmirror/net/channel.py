@@ -19,6 +19,7 @@ from typing import Any
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
 from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
+from sparkmirror.net.response import decode_response
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.produce import Buffer
 from sparkmirror.protocol.wire import Reader, encode_string
@@ -191,11 +192,7 @@ class Channel:
         answer_flexible = flexible and request.API_KEY != ApiVersionsRequest.API_KEY
         self.send(request.API_KEY, version, [body], flexible=flexible, timeout_s=timeout_s)
         self.pending[-1].flexible = answer_flexible
-        frame = self.wait(timeout_s)
-        try:
-            return response_class.decode(frame, version=version)
-        except (struct.error, ValueError, IndexError) as error:
-            raise ProtocolError(f"{self} sent a {response_class.__name__} that can't be read") from error
+        return decode_response(response_class, self.wait(timeout_s), version, str(self))
 
     def wait(self, timeout_s: float) -> memoryview:
         """The next answer's frame; the blocking counterpart of `receive`."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from sparkmirror.batch.header import BatchHeader, split_batches
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, TopicInfo
+from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes, fetch, produce
 from sparkmirror.protocol.codes import raise_for
 
@@ -72,7 +73,7 @@ def append_batch(cluster: Cluster, topic: TopicInfo, partition: int, batch: byte
     version, frame = cluster.call_raw(
         leader.node, produce.API_KEY, pick_dialect(topic, produce.BY_ID, produce.BY_NAME), body
     )
-    answer = produce.parse_produce(version, frame)[1][0]
+    answer = only_answer(produce.parse_produce(version, frame)[1], f"append to {topic.name}-{partition}")
     raise_for(answer.error, f"{topic.name}-{partition}")
     return answer.base_offset
 

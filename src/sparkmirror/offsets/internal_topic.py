@@ -15,6 +15,7 @@ from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster, TopicInfo
 from sparkmirror.net.log import append_batch, read_log
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes
 
 CREATE_TIMEOUT_MS = 15_000
@@ -148,7 +149,7 @@ def create_topic(
         timeout_ms=CREATE_TIMEOUT_MS,
         validate_only=False,
     )
-    answer = cluster.call_controller(request).topics[0]
+    answer = only_answer(cluster.call_controller(request).topics, f"creation of {name}")
     if answer.error_code not in (codes.NONE, codes.TOPIC_ALREADY_EXISTS):
         raise BrokerError(
             answer.error_code,

@@ -1,0 +1,15 @@
+"""All that is fuzzed. A new reader of bytes from outside belongs into one of these lists."""
+
+from __future__ import annotations
+
+from tests.fuzz import batch_targets, config_targets, protocol_targets, response_targets
+
+TARGETS = {
+    target.name: target
+    for target in (
+        *batch_targets.TARGETS,
+        *protocol_targets.TARGETS,
+        *response_targets.TARGETS,
+        *config_targets.TARGETS,
+    )
+}
