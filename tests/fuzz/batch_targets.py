@@ -5,15 +5,20 @@ from __future__ import annotations
 import struct
 import zlib
 
+from awscrt.checksums import crc32c
+
 from sparkmirror.batch.codec import GZIP, NONE, compress, decompress
 from sparkmirror.batch.columns import decode_records
 from sparkmirror.batch.header import HEADER_BYTES, has_valid_crc, read_header, split_batches
 from sparkmirror.batch.legacy import LegacyRecord, read_legacy_records
+from sparkmirror.copy.queue import CopyQueue
 from sparkmirror.errors import ProtocolError
+from sparkmirror.protocol.fetch import FetchedPartition
 from tests.fuzz.target import Target
 from tests.support.arrow import from_arrow
 from tests.support.codecs import COMPRESSED
 from tests.support.golden import BATCHES
+from tests.support.logs import make_log
 from tests.support.message_sets import encode_message
 from tests.support.records import decode_section
 
@@ -28,7 +33,8 @@ def _golden(pattern: str) -> list[bytes]:
 
 def _split(data: bytes) -> None:
     for header, batch in split_batches(memoryview(data)):
-        has_valid_crc(batch, header)
+        has_valid_crc(batch)
+        assert header.records >= 0 or header.magic < 2
 
 
 def _decompress(data: bytes) -> None:
@@ -115,7 +121,33 @@ def _with_checksums(data: bytes) -> bytes:
     return bytes(out)
 
 
+def _queue(data: bytes) -> None:
+    """Everything that a fetch goes through on its way to an append; checksums are right, or nothing is reached."""
+    fetched = bytearray(_with_batch_checksums(data))
+    queue = CopyQueue(4711)
+    queue.restart(0, 0)
+    queue.add(FetchedPartition("t", 0, 0, 0, 0, 0, ((1, 0), (2, 5)), -1, memoryview(fetched)), None)
+
+
+def _queue_inputs() -> list[bytes]:
+    logs = [make_log(seed) for seed in range(40)]
+    return [b"".join(batch.encode() for batch in log) for log in logs if log] + _golden("*-few*.bin")
+
+
+def _with_batch_checksums(data: bytes) -> bytes:
+    out, position = bytearray(data), 0
+    while position + 61 <= len(out):
+        after = position + 12 + struct.unpack_from(">i", out, position + 8)[0]
+        if after < position + 61 or after > len(out):
+            break
+        if out[position + 16] == 2:
+            struct.pack_into(">I", out, position + 17, crc32c(bytes(out[position + 21 : after])))
+        position = after
+    return bytes(out)
+
+
 TARGETS = [
+    Target("copy_queue", _queue, _queue_inputs()),
     Target("split_batches", _split, _golden("*-few*.bin")),
     Target("codec", _decompress, _codec_inputs()),
     Target("columns", _read_columns, _column_inputs()),

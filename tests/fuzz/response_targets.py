@@ -32,7 +32,7 @@ class _OneAnswer(Cluster):
         super().__init__(ClusterAddress(alias="a", bootstrap=()))
         self._answer = response_class, frame, version
 
-    def call(self, node: int, request: Any, timeout_s: float = 0) -> Any:
+    def call(self, node: int, request: Any, timeout_s: float = 0, *, most_version: int | None = None) -> Any:
         return decode_response(*self._answer, sender="a broker")
 
     def call_any(self, request: Any, timeout_s: float = 0) -> Any:

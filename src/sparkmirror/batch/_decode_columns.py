@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sparkmirror.batch._varint_columns import FAILED, read_size, read_varint, read_varlong
 from sparkmirror.batch.kernel import Bytes, copy_bytes, kernel
+from sparkmirror.batch.varint import FAILED, read_size, read_varint, read_varlong
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]

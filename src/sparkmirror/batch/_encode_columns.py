@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sparkmirror.batch._varint_columns import varint_size, write_varint
 from sparkmirror.batch.kernel import Bytes, copy_bytes, kernel
+from sparkmirror.batch.varint import varint_size, write_varint
 
 Int64s = npt.NDArray[np.int64]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sparkmirror.batch.header import HEADER_BYTES
 from sparkmirror.batch.kernel import Bytes, copy_bytes, kernel
-from sparkmirror.batch.varint import BROKEN, read_varint, varint_size, write_varint
+from sparkmirror.batch.varint import FAILED, read_varint, read_varlong, varint_size, write_varint
 from sparkmirror.errors import ProtocolError
 
 # Columns of the table of sections. FIXED_TIMESTAMP: all records have this one (the broker's), or `NOT_FIXED`.
@@ -91,15 +91,15 @@ def _rewrite(
         last_delta = -1
         while at < end:
             length, body = read_varint(data, at, end)
-            if body == BROKEN or length < 1 or length > end - body:
+            if body == FAILED or length < 1 or length > end - body:
                 return BAD_RECORD, used
             after = body + length
             attributes = data[body]
-            delta_ts, rest = read_varint(data, body + 1, after)
-            if rest == BROKEN:
+            delta_ts, rest = read_varlong(data, body + 1, after)
+            if rest == FAILED:
                 return BAD_RECORD, used
             delta, rest = read_varint(data, rest, after)
-            if rest == BROKEN:
+            if rest == FAILED:
                 return BAD_RECORD, used
             if delta <= last_delta or delta > section[LAST_DELTA]:
                 return BAD_OFFSET, used

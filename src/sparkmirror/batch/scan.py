@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sparkmirror.batch.crc import crc32c_of
 from sparkmirror.batch.header import HEADER_BYTES, LENGTH_FROM
 from sparkmirror.batch.kernel import Bytes, kernel
-from sparkmirror.batch.varint import BROKEN, read_varint
+from sparkmirror.batch.varint import FAILED, read_varint
 from sparkmirror.errors import ProtocolError
 
 PASS, REWRITE, HOLE, LEGACY = range(4)
@@ -166,6 +166,9 @@ def _walk(
             at = after
             continue
         if first >= stop:
+            if position < stop:
+                used = _add_hole(rows, used, position, stop)
+                position = stop
             break
         if first < position and used > 0:
             return BACKWARDS, used, position, epoch, at
@@ -210,15 +213,15 @@ def _add_hole(rows: Table, used: int, first: int, end: int) -> int:
 
 @kernel
 def _marker_type(data: Bytes, at: int, end: int) -> int:
-    """0 abort, 1 commit; `BROKEN` if it can't be read. The type stands in the key: version, type (int16 each)."""
+    """0 abort, 1 commit; `FAILED` if it can't be read. The type stands in the key: version, type (int16 each)."""
     for field in range(4):  # length, (attributes), timestamp delta, offset delta, key length
         if field == 1:
             at += 1
         value, at = read_varint(data, at, end)
-        if at == BROKEN:
-            return BROKEN
+        if at == FAILED:
+            return FAILED
     if value < 4 or at + 4 > end:
-        return BROKEN
+        return FAILED
     return _big_endian(data, at + 2, 2)
 
 
