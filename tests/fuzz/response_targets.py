@@ -35,6 +35,9 @@ class _OneAnswer(Cluster):
     def call(self, node: int, request: Any, timeout_s: float = 0, *, most_version: int | None = None) -> Any:
         return decode_response(*self._answer, sender="a broker")
 
+    def supports(self, node: int, api_key: int) -> bool:
+        return True
+
     def call_any(self, request: Any, timeout_s: float = 0) -> Any:
         return self.call(1, request)
 
