@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 
 from sparkmirror.embedded import VERSIONS, KafkaCluster, start_clusters
+from tests.support.java_reader import JavaReader
 
 # A busy machine is no failure; pytest's own timeout ends what hangs.
 hypothesis.settings.register_profile(
@@ -49,6 +50,13 @@ def versioned(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
     """A single broker of each Kafka version in turn, one at a time."""
     with KafkaCluster(name=f"v{request.param}", version=request.param) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def java_reader() -> Iterator[JavaReader]:
+    """Kafka's own consumer, in a JVM that is started once."""
+    with JavaReader() as reader:
+        yield reader
 
 
 @pytest.fixture
