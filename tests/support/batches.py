@@ -9,12 +9,15 @@ from awscrt.checksums import crc32c
 from kafka.record.memory_records import MemoryRecordsBuilder
 
 Fields = tuple[bytes | None, bytes | None, int]  # key, value, timestamp
+Headers = tuple[tuple[str, bytes | None], ...]
 
 
-def encode_batch(records: Sequence[Fields], *, first: int = 0, codec: int = 0) -> bytearray:
+def encode_batch(records: Sequence[Fields], *, first: int = 0, codec: int = 0, headers: Headers = ()) -> bytearray:
+    """The headers are those of every record."""
     builder = MemoryRecordsBuilder(magic=2, compression_type=codec, batch_size=1 << 24)
     for key, value, timestamp in records:
-        builder.append(timestamp, key, value)
+        builder.append(timestamp, key, value, headers)
+    assert builder.next_offset() == len(records), "too big for one batch"
     builder.close()
     batch = bytearray(builder.buffer())
     batch[:8] = first.to_bytes(8, "big")
