@@ -9,7 +9,6 @@ from pathlib import Path
 from sparkmirror.batch.codec import NAMES, compress
 from sparkmirror.batch.columns import encode_records
 from sparkmirror.embedded.distribution import prepare
-from sparkmirror.embedded.maven import jar_path
 from tests.support.arrow import to_arrow
 from tests.support.batches import assemble_batch
 from tests.support.golden import few_records, many_records
@@ -49,7 +48,7 @@ def _hex(data: bytes | None) -> str:
 
 def _read_with_java(folder: Path) -> list[str]:
     kafka = prepare()
-    command = [str(kafka.java.path), "-cp", jar_path(kafka.home), str(READER), str(folder)]
+    command = [str(kafka.java.path), "-cp", kafka.class_path, str(READER), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

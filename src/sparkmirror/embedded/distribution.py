@@ -40,10 +40,13 @@ class Distribution:
     java: Java
     archive: Path | None
 
+    @property
+    def class_path(self) -> str:
+        return jar_path(self.home)
+
     def command(self, main: str, *arguments: str, flags: Sequence[str], log: Path) -> list[str]:
         """A command line that runs the class `main`."""
-        path = jar_path(self.home)
-        return java_command(self.java, class_path=path, flags=flags, main=main, arguments=arguments, log=log)
+        return java_command(self.java, class_path=self.class_path, flags=flags, main=main, arguments=arguments, log=log)
 
     @property
     def bootstrap_checkpoint(self) -> Path:
