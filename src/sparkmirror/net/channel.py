@@ -108,7 +108,7 @@ class Channel:
         head = self._client + (b"\0" if flexible else b"")
         size = 8 + len(head) + sum(map(len, pieces))
         self._out.append(memoryview(_HEADER.pack(size, api_key, version, self._correlation) + head))
-        self._out.extend(memoryview(piece) for piece in pieces)
+        self._out.extend(memoryview(piece) for piece in pieces if len(piece))
         self.pending.append(Pending(self._correlation, flexible, tag, time.monotonic() + timeout_s))
         self.flush()
 

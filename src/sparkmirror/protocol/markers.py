@@ -44,8 +44,7 @@ def encode_markers(
         topics = _encode_topics([p for p, count in wanted.items() if count >= level], flexible)
         pieces.append((front + topics + back) * (level - done))
         done = level
-    pieces.append(b"\0" if flexible else b"")
-    return pieces
+    return [*pieces, b"\0"] if flexible else pieces
 
 
 def parse_markers(version: int, frame: memoryview) -> dict[Partition, int]:
