@@ -38,7 +38,11 @@ class Pair:
 
 @pytest.fixture(scope="session")
 def pair() -> Iterator[Pair]:
-    overrides = {"group.initial.rebalance.delay.ms": "0", "message.max.bytes": "8388608"}
+    overrides = {
+        "group.initial.rebalance.delay.ms": "0",
+        "message.max.bytes": "8388608",
+        "producer.id.expiration.check.interval.ms": "1000",  # ten minutes by default: too long to see it
+    }
     a, b = KafkaCluster(name="A", overrides=overrides), KafkaCluster(name="B", overrides=overrides)
     start_clusters(a, b)
     with a, b:
