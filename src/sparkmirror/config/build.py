@@ -76,6 +76,8 @@ def _build_flow(settings: Settings, source: ClusterConfig, target: ClusterConfig
     def read(key: Key[T]) -> T:
         return parsed(key, settings.flow_entry(key, source.alias, target.alias), problems)
 
+    named = settings.flow_entry(keys.STATUS_REPLICATION_FACTOR, source.alias, target.alias)
+    status_factor = keys.INTERNAL_REPLICATION_FACTOR if named is None else keys.STATUS_REPLICATION_FACTOR
     return FlowConfig(
         source=source,
         target=target,
@@ -84,6 +86,7 @@ def _build_flow(settings: Settings, source: ClusterConfig, target: ClusterConfig
         tasks_max=read(keys.TASKS_MAX),
         replication_factor=read(keys.REPLICATION_FACTOR),
         internal_replication_factor=read(keys.INTERNAL_REPLICATION_FACTOR),
+        status_replication_factor=read(status_factor),
         refresh_topics_interval_s=read(keys.REFRESH_TOPICS_INTERVAL),
         lease_s=read(keys.LEASE_SECONDS),
         offsets_preserve=read(keys.OFFSETS_PRESERVE),
@@ -91,6 +94,7 @@ def _build_flow(settings: Settings, source: ClusterConfig, target: ClusterConfig
         on_gap=read(keys.ON_GAP),
         on_recreate=read(keys.ON_RECREATE),
         on_divergence=read(keys.ON_DIVERGENCE),
+        open_transaction_warn_s=read(keys.OPEN_TRANSACTION_WARN),
         sync_log_start=read(keys.SYNC_LOG_START),
         bytes_per_second=throttle if (throttle := read(keys.THROTTLE)) > 0 else None,
         read_committed=_isolation(settings, source.alias, target.alias, problems) == "read_committed",

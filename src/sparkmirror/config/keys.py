@@ -61,6 +61,13 @@ INTERNAL_REPLICATION_FACTOR = Key(
     default="3",
     in_force=_FLOW | {Scope.CLUSTER},
 )
+# Where the file does not name it, our status topic is replicated as the progress topic is.
+STATUS_REPLICATION_FACTOR = Key(
+    name="status.storage.replication.factor",
+    parse=v.replication_factor,
+    default="3",
+    in_force=_FLOW | {Scope.CLUSTER},
+)
 # MirrorMaker 2 waits 600 s, so a new topic stays unmirrored for ten minutes. Metadata is cheap: 5 s here.
 REFRESH_TOPICS_INTERVAL = Key(
     name="refresh.topics.interval.seconds", parse=v.seconds(0, above=True), default="5", in_force=_FLOW
@@ -75,6 +82,9 @@ _POLICY = v.one_of("fail", "continue")
 ON_GAP = Key(name="on.gap", parse=_POLICY, default="fail", in_force=_FLOW)
 ON_RECREATE = Key(name="on.recreate", parse=_POLICY, default="fail", in_force=_FLOW)
 ON_DIVERGENCE = Key(name="on.divergence", parse=_POLICY, default="fail", in_force=_FLOW)
+OPEN_TRANSACTION_WARN = Key(
+    name="open.transaction.warn.seconds", parse=v.seconds(0, above=True), default="60", in_force=_FLOW
+)
 SYNC_LOG_START = Key(name="sync.log.start.enabled", parse=v.boolean, default="false", in_force=_FLOW)
 THROTTLE = Key(name="throttle.bytes.per.second", parse=v.integer(-1, v.LONG_MAX), default="-1", in_force=_FLOW)
 # MirrorMaker 2 reads uncommitted by default, and so copies aborted records.
@@ -97,6 +107,7 @@ _IN_FORCE: tuple[Key[object], ...] = (
     TASKS_MAX,
     REPLICATION_FACTOR,
     INTERNAL_REPLICATION_FACTOR,
+    STATUS_REPLICATION_FACTOR,
     REFRESH_TOPICS_INTERVAL,
     LEASE_SECONDS,
     OFFSETS_PRESERVE,
@@ -104,6 +115,7 @@ _IN_FORCE: tuple[Key[object], ...] = (
     ON_GAP,
     ON_RECREATE,
     ON_DIVERGENCE,
+    OPEN_TRANSACTION_WARN,
     SYNC_LOG_START,
     THROTTLE,
     ISOLATION,

@@ -30,6 +30,7 @@ class FlowConfig:
     # Of new remote topics, and of our own internal topics; -1 is the broker's default.
     replication_factor: int
     internal_replication_factor: int
+    status_replication_factor: int
     refresh_topics_interval_s: float
     lease_s: float
     offsets_preserve: str
@@ -38,6 +39,8 @@ class FlowConfig:
     on_gap: str
     on_recreate: str
     on_divergence: str
+    # A transaction at the source that holds the copy up so long is said.
+    open_transaction_warn_s: float
     sync_log_start: bool
     # None: as fast as it goes.
     bytes_per_second: int | None

@@ -75,6 +75,16 @@ class MirroredPartition:
         return TopicPartition(self.remote_topic, self.source.partition)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class TopicPair:
+    """A topic of the flow and its remote topic, with how many partitions each has now."""
+
+    topic: str
+    remote: str
+    partitions: int
+    present: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicPlan:
     """`mirror` holds what can be copied now; what waits for a creation appears in the next plan."""
@@ -82,6 +92,7 @@ class TopicPlan:
     create: tuple[TopicToCreate, ...]
     extend: tuple[TopicToExtend, ...]
     mirror: tuple[MirroredPartition, ...]
+    pairs: tuple[TopicPair, ...]
 
 
 def plan_topics(
@@ -96,10 +107,12 @@ def plan_topics(
     create: list[TopicToCreate] = []
     extend: list[TopicToExtend] = []
     mirror: list[MirroredPartition] = []
+    pairs: list[TopicPair] = []
     for topic in sorted(filter(selector.should_replicate, source_topics)):
         wanted = source_topics[topic]
         remote = policy.format_remote_topic(flow.source.alias, topic)
         present = target_topics.get(remote, 0)
+        pairs.append(TopicPair(topic=topic, remote=remote, partitions=wanted, present=present))
         if present == 0 < wanted:
             factor = flow.replication_factor
             create.append(TopicToCreate(topic=remote, partitions=wanted, replication_factor=factor))
@@ -109,4 +122,4 @@ def plan_topics(
             MirroredPartition(source=TopicPartition(topic, number), remote_topic=remote)
             for number in range(min(wanted, present))
         )
-    return TopicPlan(create=tuple(create), extend=tuple(extend), mirror=tuple(mirror))
+    return TopicPlan(create=tuple(create), extend=tuple(extend), mirror=tuple(mirror), pairs=tuple(pairs))

@@ -71,6 +71,18 @@ def test_a_worker_key_may_stand_under_the_target_where_the_global_one_wins() -> 
     assert only_flow(both).internal_replication_factor == 2
 
 
+def test_the_status_topic_is_replicated_as_the_progress_topic_unless_the_file_names_it() -> None:
+    assert only_flow("offset.storage.replication.factor=1").status_replication_factor == 1
+    both = "offset.storage.replication.factor=1\nstatus.storage.replication.factor=2"
+    assert only_flow(both).status_replication_factor == 2
+    assert parse(both).not_in_force == ()
+
+
+def test_when_open_transactions_are_said_can_be_set_for_a_flow() -> None:
+    assert only_flow("").open_transaction_warn_s == 60.0
+    assert only_flow("a->b.open.transaction.warn.seconds = 2.5").open_transaction_warn_s == 2.5
+
+
 def test_an_empty_topics_list_stays_empty() -> None:
     assert only_flow("topics =").topics == ()
 

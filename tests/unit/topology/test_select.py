@@ -14,6 +14,7 @@ from sparkmirror.topology.partition import TopicPartition
 from sparkmirror.topology.policy import DefaultReplicationPolicy
 from sparkmirror.topology.select import (
     MirroredPartition,
+    TopicPair,
     TopicPlan,
     TopicSelector,
     TopicToCreate,
@@ -63,7 +64,10 @@ def test_heartbeats_pass_whatever_the_filter_says_unless_switched_off() -> None:
 def test_a_new_topic_is_created_with_the_sources_partitions_and_mirrored_later() -> None:
     plan = plan_topics({"t": 3}, {}, flow("replication.factor=1\n"))
     assert plan == TopicPlan(
-        create=(TopicToCreate(topic="a.t", partitions=3, replication_factor=1),), extend=(), mirror=()
+        create=(TopicToCreate(topic="a.t", partitions=3, replication_factor=1),),
+        extend=(),
+        mirror=(),
+        pairs=(TopicPair(topic="t", remote="a.t", partitions=3, present=0),),
     )
 
 
@@ -80,7 +84,8 @@ def test_a_grown_topic_is_extended_while_its_old_partitions_go_on() -> None:
 def test_a_target_with_more_partitions_is_left_as_it_is() -> None:
     plan = plan_topics({"t": 1}, {"a.t": 5, "other": 1}, flow())
     mirrored = MirroredPartition(source=TopicPartition("t", 0), remote_topic="a.t")
-    assert plan == TopicPlan(create=(), extend=(), mirror=(mirrored,))
+    pair = TopicPair(topic="t", remote="a.t", partitions=1, present=5)
+    assert plan == TopicPlan(create=(), extend=(), mirror=(mirrored,), pairs=(pair,))
 
 
 def test_topics_outside_the_flow_are_not_planned() -> None:
@@ -89,7 +94,8 @@ def test_topics_outside_the_flow_are_not_planned() -> None:
 
 
 def test_a_source_topic_without_known_partitions_is_left_alone() -> None:
-    assert plan_topics({"t": 0}, {}, flow()) == TopicPlan(create=(), extend=(), mirror=())
+    plan = plan_topics({"t": 0}, {}, flow())
+    assert (plan.create, plan.extend, plan.mirror) == ((), (), ())
 
 
 def test_a_plan_travels_by_pickle() -> None:
