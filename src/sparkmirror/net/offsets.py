@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kafka.protocol.admin import DescribeProducersRequest
 from kafka.protocol.consumer import ListOffsetsRequest
@@ -26,6 +27,14 @@ class ProducerState:
 
     last_sequence: int
     last_timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction that is neither committed nor aborted yet, and where it begins."""
+
+    producer_id: int
+    first: int
 
 
 def list_offsets(
@@ -73,9 +82,28 @@ def describe_producer(
     Brokers before 2.8 can't be asked (KIP-664): see `can_describe_producers`. Of theirs nothing is known.
     """
     found: dict[Partition, ProducerState | None] = {}
+    for partition, producers in _describe(cluster, leaders):
+        ours = [s for s in producers if s.producer_id == producer_id]
+        found[partition] = ProducerState(ours[0].last_sequence, ours[0].last_timestamp) if ours else None
+    return found
+
+
+def describe_open_transactions(
+    cluster: Cluster, leaders: Mapping[Partition, Leader]
+) -> dict[Partition, list[OpenTransaction]]:
+    """The open transactions of each partition, the one that began first in front."""
+    found: dict[Partition, list[OpenTransaction]] = {}
+    for partition, producers in _describe(cluster, leaders):
+        begun = sorted((s.current_txn_start_offset, s.producer_id) for s in producers)
+        found[partition] = [OpenTransaction(producer_id, first) for first, producer_id in begun if first >= 0]
+    return found
+
+
+def _describe(cluster: Cluster, leaders: Mapping[Partition, Leader]) -> Iterator[tuple[Partition, list[Any]]]:
+    """What the leaders remember of each partition's producers; of old brokers nothing."""
     for node, group in _by_node(leaders).items():
         if not can_describe_producers(cluster, node):
-            found |= dict.fromkeys(group)
+            yield from ((partition, []) for partition in group)
             continue
         topics = [
             DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=[p for _, p in partitions])
@@ -83,12 +111,8 @@ def describe_producer(
         ]
         for answer in cluster.call(node, DescribeProducersRequest(topics=topics)).topics:
             for p in answer.partitions:
-                if p.error_code:
-                    continue
-                ours = [s for s in p.active_producers if s.producer_id == producer_id]
-                state = ProducerState(ours[0].last_sequence, ours[0].last_timestamp) if ours else None
-                found[answer.name, p.partition_index] = state
-    return found
+                if not p.error_code:
+                    yield (answer.name, p.partition_index), p.active_producers
 
 
 def can_describe_producers(cluster: Cluster, node: int) -> bool:

@@ -6,18 +6,21 @@ one partition's log, whose order is the same for everybody:
     offset  key                      value
          0  {"claim":"8c…"}          {"producer_id":4000}      <- the first claim holds, for good
          1  {"claim":"f1…"}          {"producer_id":4001}
-         2  {"leader":"a"}           {"driver":"8c…"}           <- generation 2
-         3  {"leader":"a"}           {"driver":"f1…"}           <- generation 3: f1 leads, 8c stands by
+         2  {"leader":"a"}           {"driver":"8c…",…}         <- generation 2
+         3  {"leader":"a"}           {"driver":"f1…",…}         <- generation 3: f1 leads, 8c stands by
          4  {"made":"a.orders"}      {"topic_id":"5d…"}        <- a remote topic that the mirror made itself
 
 A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation. A
 driver that leads writes one for each round of leases; one that stands by takes over when it has seen none for a while,
-or at once when the leader says that it is released.
+or at once when the leader says that it is released. For whoever asks who leads, the record also has the leader's host
+and process id, and since when it leads.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import platform
 import time
 import uuid
 from dataclasses import dataclass
@@ -40,11 +43,18 @@ def claims_topic(source_alias: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """The newest leader record of a flow."""
+    """The newest leader record of a flow. Times are by the driver's clock; `since_ms` -1: not said."""
 
     generation: int
     driver: str
     released: bool
+    written_ms: int = -1
+    since_ms: int = -1
+    host: str = ""
+    pid: int = -1
+
+    def __str__(self) -> str:
+        return f"driver {self.driver[:8]}" + (f" on {self.host} (pid {self.pid})" if self.host else "")
 
 
 class Claims:
@@ -61,6 +71,7 @@ class Claims:
         self._producer_id: int | None = None
         self.made: dict[str, str] = {}  # topic -> id
         self._next = 0
+        self._since_ms = -1
 
     def claim_producer_id(self) -> int:
         """The flow's producer id: the one claimed first, ours or not."""
@@ -76,6 +87,8 @@ class Claims:
 
     def lead(self) -> int:
         """Write a leader record; its offset is the new generation."""
+        if not self.leads():
+            self._since_ms = int(time.time() * 1000)
         generation = self._say(released=False)
         self.refresh()
         return generation
@@ -99,7 +112,12 @@ class Claims:
             self._note(record)
 
     def _say(self, *, released: bool) -> int:
-        value: dict[str, object] = {"driver": self.driver}
+        value: dict[str, object] = {
+            "driver": self.driver,
+            "host": platform.node(),
+            "pid": os.getpid(),
+            "since_ms": self._since_ms,
+        }
         if released:
             value["released"] = True
         return self._topic.append(0, [(_dump({"leader": self._source}), _dump(value))])
@@ -109,9 +127,22 @@ class Claims:
         if self._producer_id is None and "claim" in key and "producer_id" in value:
             self._producer_id = int(value["producer_id"])
         elif key.get("leader") == self._source and "driver" in value:
-            self.leader = Leadership(record.offset, str(value["driver"]), bool(value.get("released")))
+            self.leader = parse_leadership(record, value)
         elif "made" in key:
             self.made[str(key["made"])] = str(value.get("topic_id", ""))
+
+
+def parse_leadership(record: InternalRecord, value: dict[str, Any]) -> Leadership:
+    since_ms, pid = value.get("since_ms"), value.get("pid")
+    return Leadership(
+        generation=record.offset,
+        driver=str(value["driver"]),
+        released=bool(value.get("released")),
+        written_ms=record.timestamp_ms,
+        since_ms=since_ms if isinstance(since_ms, int) else -1,
+        host=str(value.get("host", "")),
+        pid=pid if isinstance(pid, int) else -1,
+    )
 
 
 def draw_producer_id(cluster: Cluster) -> int:

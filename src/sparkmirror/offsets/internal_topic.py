@@ -24,10 +24,13 @@ BATCH_BYTES = 512 << 10
 
 
 class InternalRecord(NamedTuple):
+    """`timestamp_ms`: when it was written, by its writer's clock."""
+
     partition: int
     offset: int
     key: bytes | None
     value: bytes | None
+    timestamp_ms: int
 
 
 class InternalTopic:
@@ -101,7 +104,7 @@ class InternalTopic:
             for records in MemoryRecords(bytes(batch)):
                 for record in records:
                     if first <= record.offset < end:
-                        yield InternalRecord(partition, record.offset, record.key, record.value)
+                        yield InternalRecord(partition, record.offset, record.key, record.value, record.timestamp)
 
     def _retried(self, work: Callable[[TopicInfo], int]) -> int:
         """Once more with fresh metadata if the leader moved."""

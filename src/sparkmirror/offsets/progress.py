@@ -31,16 +31,18 @@ def encode_key(cluster: str, topic: str, partition: int) -> bytes:
 
 
 def encode_value(standing: Standing) -> bytes:
-    value: dict[str, int | str] = {
-        "offset": standing.next_offset - 1,
-        "sequence": standing.last_sequence,
-        "target_end": standing.target_end,
-        "source_epoch": standing.source_epoch,
-        "log_start": standing.log_start,
-        "translated": standing.translated,
-        "source_topic_id": standing.source_id,
-        "target_topic_id": standing.target_id,
-    }
+    """Where nothing but the next offset is known, to the byte what Connect writes."""
+    value: dict[str, int | str] = {"offset": standing.next_offset - 1}
+    if standing != Standing(standing.next_offset):
+        value |= {
+            "sequence": standing.last_sequence,
+            "target_end": standing.target_end,
+            "source_epoch": standing.source_epoch,
+            "log_start": standing.log_start,
+            "translated": standing.translated,
+            "source_topic_id": standing.source_id,
+            "target_topic_id": standing.target_id,
+        }
     return json.dumps(value, separators=(",", ":")).encode()
 
 

@@ -13,7 +13,11 @@ def test_the_key_is_connects_to_the_byte() -> None:
 
 
 def test_the_offset_is_the_last_replicated_one() -> None:
-    assert encode_value(Standing(43, 42, 43)).startswith(b'{"offset":42')
+    assert encode_value(Standing(43, 42, 43)).startswith(b'{"offset":42,')
+
+
+def test_an_offset_alone_is_written_as_connect_writes_it() -> None:
+    assert encode_value(Standing(43)) == b'{"offset":42}'
 
 
 def test_our_record_is_read_back() -> None:
