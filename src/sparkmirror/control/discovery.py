@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kafka.protocol.admin import CreatePartitionsRequest
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.topic_facts import Refusal, find_topic_facts
 from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Leader, Metadata
@@ -18,7 +19,8 @@ from sparkmirror.net.response import only_answer
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.internal_topic import create_topic
 from sparkmirror.protocol import codes
-from sparkmirror.topology.select import TopicPlan, plan_topics
+from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.select import TopicPair, TopicPlan, plan_topics
 
 log = logging.getLogger("sparkmirror.discovery")
 
@@ -29,9 +31,10 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Where a partition's logs end: the source's last stable offset and the target's high watermark."""
+    """Where a partition's logs end: the source's last stable offset and high watermark, the target's high watermark."""
 
     source: int
+    source_high: int
     target: int
 
     @property
@@ -44,8 +47,10 @@ class Landscape:
     """One look at a flow."""
 
     partitions: tuple[LeasePartition, ...]
-    leaders: dict[Place, int]
+    leaders: dict[Place, Leader]
     pending: int  # topics that still wait for their creation or extension
+    pairs: tuple[TopicPair, ...] = ()
+    facts: dict[Place, Fact] = field(default_factory=dict)
 
 
 class Discovery:
@@ -57,13 +62,14 @@ class Discovery:
         self._source = source
         self._target = target
         self._metadata: tuple[Metadata, Metadata] | None = None
-        self._complaints: set[str] = set()
 
     def look(self) -> Landscape:
         """Bring the target's topics up to the plan, and say what can be mirrored now."""
         source, target, plan = self._plan()
+        refusals: dict[str, Refusal] = {}
         if plan.create or plan.extend:
-            made = self._apply(plan)
+            refusals = self._apply(plan)
+            made = {new.topic for new in plan.create} - refusals.keys()
             source, target, plan = self._plan()
             for topic in made & target.topics.keys():
                 self._claims.note_made(topic, format_topic_id(target.topics[topic].topic_id))
@@ -79,66 +85,59 @@ class Discovery:
             for m in plan.mirror
         )
         leaders = {
-            (m.source.topic, m.source.partition): source.topics[m.source.topic].leaders[m.source.partition].node
+            (m.source.topic, m.source.partition): source.topics[m.source.topic].leaders[m.source.partition]
             for m in plan.mirror
         }
-        return Landscape(partitions, leaders, len(plan.create) + len(plan.extend))
+        pending = len(plan.create) + len(plan.extend)
+        return Landscape(partitions, leaders, pending, plan.pairs, find_topic_facts(plan.pairs, refusals))
 
     def fetch_ends(self, partitions: tuple[LeasePartition, ...]) -> dict[Place, Ends]:
         """Both logs' ends; partitions that one side does not answer for are left out."""
         if self._metadata is None:
             return {}
         source, target = self._metadata
-        here = list_offsets(
-            self._source,
-            _leaders(source, ((p.topic, p.partition) for p in partitions)),
-            LATEST,
-            committed=True,
-        )
-        there = list_offsets(self._target, _leaders(target, ((p.remote, p.partition) for p in partitions)), LATEST)
+        leaders = pick_leaders(source, ((p.topic, p.partition) for p in partitions))
+        stable = list_offsets(self._source, leaders, LATEST, committed=True)
+        high = list_offsets(self._source, leaders, LATEST)
+        there = list_offsets(self._target, pick_leaders(target, ((p.remote, p.partition) for p in partitions)), LATEST)
         return {
-            (p.topic, p.partition): Ends(here[p.topic, p.partition], there[p.remote, p.partition])
+            place: Ends(stable[place], high[place], there[p.remote, p.partition])
             for p in partitions
-            if (p.topic, p.partition) in here and (p.remote, p.partition) in there
+            if (place := (p.topic, p.partition)) in stable and place in high and (p.remote, p.partition) in there
         }
 
     def _plan(self) -> tuple[Metadata, Metadata, TopicPlan]:
         source, target = self._source.fetch_metadata(), self._target.fetch_metadata()
-        return source, target, plan_topics(_counts(source), _counts(target), self._flow)
+        return source, target, plan_topics(count_partitions(source), count_partitions(target), self._flow)
 
-    def _apply(self, plan: TopicPlan) -> set[str]:
-        """The topics that were created."""
-        made = {
-            new.topic
-            for new in plan.create
-            if self._try(
+    def _apply(self, plan: TopicPlan) -> dict[str, Refusal]:
+        """Carry it out as far as the target lets us; what it refuses by remote topic."""
+        refusals: dict[str, Refusal | None] = {}
+        for new in plan.create:
+            refusals[new.topic] = self._try(
                 new.topic,
                 lambda n=new: create_topic(self._target, n.topic, n.partitions, n.replication_factor),  # type: ignore[misc]
                 f"created with {new.partitions} partitions",
             )
-        }
         for grown in plan.extend:
-            self._try(
+            refusals[grown.topic] = self._try(
                 grown.topic,
                 lambda g=grown: self._extend(g.topic, g.partitions),  # type: ignore[misc]
                 f"extended to {grown.partitions} partitions",
             )
-        return made
+        return {topic: refusal for topic, refusal in refusals.items() if refusal}
 
-    def _try(self, topic: str, work: Callable[[], None], done: str) -> bool:
-        """One topic's failure is said once and does not keep the others."""
+    def _try(self, topic: str, work: Callable[[], None], done: str) -> Refusal | None:
+        """One topic's failure does not keep the others."""
         try:
             work()
         except BrokerError as error:
             advice = ""
             if error.code == codes.INVALID_REPLICATION_FACTOR:
                 advice = f" (replication.factor is {self._flow.replication_factor}; set it to what the cluster has)"
-            if f"{topic}: {error}" not in self._complaints:
-                self._complaints.add(f"{topic}: {error}")
-                log.warning("flow %s: %s%s", self._flow.name, error, advice)
-            return False
+            return Refusal(error.code, f"{error}{advice}")
         log.info("flow %s: topic %s %s", self._flow.name, topic, done)
-        return True
+        return None
 
     def _extend(self, topic: str, partitions: int) -> None:
         wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)
@@ -148,11 +147,11 @@ class Discovery:
             codes.raise_for(answer.error_code, f"topic {topic} can't be extended")
 
 
-def _counts(metadata: Metadata) -> dict[str, int]:
+def count_partitions(metadata: Metadata) -> dict[str, int]:
     return {t.name: len(t.leaders) for t in metadata.topics.values() if not t.error and not t.internal}
 
 
-def _leaders(metadata: Metadata, places: Iterable[Place]) -> Mapping[Place, Leader]:
+def pick_leaders(metadata: Metadata, places: Iterable[Place]) -> Mapping[Place, Leader]:
     found = {}
     for topic, partition in places:
         info = metadata.topics.get(topic)

@@ -14,6 +14,10 @@ from dataclasses import dataclass, replace
 
 from sparkmirror.config.model import ClusterConfig, FlowConfig
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
+from sparkmirror.control.fact_writer import FactWriter
+from sparkmirror.control.ledger import Ledger
+from sparkmirror.control.open_transactions import TransactionWatch
+from sparkmirror.control.topic_facts import all_places
 from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Lease, Rules
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.address import ClusterAddress
@@ -22,6 +26,7 @@ from sparkmirror.net.rights import may_use_transactions, may_write_markers
 from sparkmirror.offsets.claims import Claims, claims_topic
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
+from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.leases import plan_leases
 from sparkmirror.topology.standing import Standing
 
@@ -50,15 +55,18 @@ class View:
 
 
 class FlowKeeper:
-    def __init__(self, flow: FlowConfig, changed: Callable[[], None]) -> None:
+    def __init__(self, flow: FlowConfig, ledger: Ledger, changed: Callable[[], None]) -> None:
         self.flow = flow
         self.view = View()
         self.source = Cluster(_address(flow.source, flow))
         self.target = Cluster(_address(flow.target, flow))
+        self._ledger = ledger
         self._changed = changed
         self._claims = Claims(self.target, flow.source.alias, flow.internal_replication_factor)
         self._discovery = Discovery(flow, self.source, self.target, self._claims)
         self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
+        self._facts = FactWriter(flow, self.target)
+        self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
         self._writing = threading.Lock()
         self._producer_id: int | None = None
         self._written: dict[Place, Standing] = {}
@@ -84,10 +92,12 @@ class FlowKeeper:
         self._wake.set()
 
     def stop(self) -> None:
-        """Leave the lead to whoever stands by."""
+        """Write the last facts and leave the lead to whoever stands by."""
         self._stop.set()
         self._wake.set()
         self._thread.join(timeout=1.0)
+        if not self._thread.is_alive():  # else it waits for the target, and so would this
+            self.write_facts()
         if self.view.leads:
             try:
                 self._claims.release()
@@ -114,7 +124,8 @@ class FlowKeeper:
         if stop_at is not None:
             wanted = {k: replace(p, stop_at=stop_at[k]) for k, p in wanted.items() if k in stop_at}
         fence = self._next_fence()
-        groups = plan_leases(list(wanted), max(1, tasks), view.landscape.leaders, weights)
+        nodes = {place: leader.node for place, leader in view.landscape.leaders.items()}
+        groups = plan_leases(list(wanted), max(1, tasks), nodes, weights)
         return [
             Lease(
                 lease_id=f"{round_number}.{self.flow.name}.{index}",
@@ -164,6 +175,15 @@ class FlowKeeper:
                 return
             self._written |= news
 
+    def write_facts(self) -> None:
+        """Bring the status topic up to the ledger. Who stands by leaves it to the leader.
+
+        The keeper's own thread does it, every few seconds: when the target is away there is news of all its
+        partitions, and writing that must hold up no other flow.
+        """
+        if self.view.leads:
+            self._facts.write(self._ledger.facts(self.flow.name))
+
     # -- the keeper's thread
 
     def _run(self) -> None:
@@ -176,6 +196,7 @@ class FlowKeeper:
                 if time.monotonic() >= next_look:
                     self._look()
                     next_look = time.monotonic() + self.flow.refresh_topics_interval_s
+                self.write_facts()
                 self.view.problem = ""
                 pause_s = FIRST_PAUSE_S
                 wait_s = min(LEADERSHIP_EVERY_S, self.flow.refresh_topics_interval_s)
@@ -186,13 +207,14 @@ class FlowKeeper:
             self._wake.clear()
 
     def _begin(self) -> None:
-        """Claim the producer id and read the progress: once."""
+        """Claim the producer id and read progress and facts: once."""
         if self._producer_id is not None:
             return
         producer_id = self._claims.claim_producer_id()
         self._fill_with = self._probe_filling(producer_id)
         self._progress.ensure()
         self._written = self._progress.read()
+        self._transactions.believe(self._read_facts())
         self._producer_id = producer_id
 
     def _probe_filling(self, producer_id: int) -> str:
@@ -216,8 +238,15 @@ class FlowKeeper:
         )
         return NOTHING
 
+    def _read_facts(self) -> Mapping[Place, Fact]:
+        """The ledger goes on from what the driver before has written."""
+        facts = self._facts.read()
+        self._ledger.begin_with(self.flow.name, facts)
+        return facts
+
     def _take_lead(self) -> None:
         """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
+        self._read_facts()
         earlier = self._claims.leader
         if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
             self._unguarded_until = time.monotonic() + LONGEST_LEASE * self.flow.lease_s + SKEW_MARGIN_S
@@ -260,11 +289,18 @@ class FlowKeeper:
         before = self.view.landscape
         self.view.landscape = landscape
         self.view.ends = self._discovery.fetch_ends(landscape.partitions)
+        self._note_facts(landscape, self.view.ends)
         if before is None or before.partitions != landscape.partitions:
             fresh = _new_topics(before, landscape)
             if fresh:
                 log.info("flow %s: mirrors %s", self.flow.name, ", ".join(fresh))
             self._changed()
+
+    def _note_facts(self, landscape: Landscape, ends: Mapping[Place, Ends]) -> None:
+        found = dict(landscape.facts)
+        if self.flow.read_committed:
+            found |= self._transactions.look(ends, landscape.leaders, time.time())
+        self._ledger.note_found(self.flow.name, found, set(all_places(landscape.pairs)))
 
     def _complain(self, problem: str) -> None:
         self.view.problem = problem

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 
 from sparkmirror.control.discovery import Place
+from sparkmirror.control.fact_book import FactBook
+from sparkmirror.control.log import timestamp
 from sparkmirror.copy.receipt import COPIED, NOTED, STOPPED, WAITING, Receipt
+from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
-
-log = logging.getLogger("sparkmirror.ledger")
 
 RATE_WINDOW_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """Why a partition does not go on. `stopped` holds until its cause is gone; `waiting` passes by itself."""
-
-    kind: str
-    error: str
-
-
 class Ledger:
-    """All flows' receipts. Thread-safe: the two queries deliver from two threads."""
+    """All flows' receipts and facts. Thread-safe: two queries and the flows' keepers tell it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._facts: dict[str, dict[Place, Fact]] = {}
-        self._notes: dict[str, dict[Place, str]] = {}
+        self._books: dict[str, FactBook] = {}
         self._bytes: dict[str, deque[tuple[float, int]]] = {}
         self._traffic: dict[str, dict[Place, float]] = {}
         self.records = self.rebuilt = self.holes = 0
@@ -40,6 +31,7 @@ class Ledger:
 
     def take(self, receipts: list[Receipt]) -> dict[str, dict[Place, Standing]]:
         """Note a round's receipts; by flow, the positions that moved."""
+        now = _now()
         with self._lock:
             self.rounds += 1
             for flow in {receipt.flow for receipt in receipts}:
@@ -49,24 +41,48 @@ class Ledger:
             for receipt in receipts:
                 place = (receipt.topic, receipt.partition)
                 if receipt.kind == NOTED:
-                    self._note(receipt.flow, place, receipt.error)
+                    self._book(receipt.flow).note_tolerated(place, receipt.error, now)
                 elif receipt.kind != COPIED or receipt.target_end >= 0:
                     said[receipt.flow, place] = receipt
                 if receipt.target_end >= 0:
                     moved.setdefault(receipt.flow, {})[place] = receipt.standing
                 self._count(receipt)
             for (flow, place), last in said.items():
-                self._note_fact(flow, place, last)
+                if last.kind in (STOPPED, WAITING):
+                    self._book(flow).note_trouble(place, last.kind, last.error, now)
+                else:
+                    self._book(flow).note_going_on(place)
             return moved
 
-    def notes(self, flow: str) -> dict[Place, str]:
-        """The last fact of each partition that a policy tolerated."""
+    # -- facts
+
+    def begin_with(self, flow: str, facts: Mapping[Place, Fact]) -> None:
+        """What an earlier driver knew."""
         with self._lock:
-            return dict(self._notes.get(flow, {}))
+            self._book(flow).begin_with(facts)
+
+    def note_found(self, flow: str, facts: Mapping[Place, Fact], mirrored: Collection[Place]) -> None:
+        """All that the flow's keeper finds, of all that is mirrored."""
+        with self._lock:
+            self._book(flow).retain(mirrored)
+            self._book(flow).note_found(facts, _now())
 
     def facts(self, flow: str) -> dict[Place, Fact]:
+        """The worst fact of each partition; of a topic under partition -1."""
         with self._lock:
-            return dict(self._facts.get(flow, {}))
+            return self._book(flow).worst()
+
+    def troubled(self, flow: str) -> set[Place]:
+        """Partitions that stood still when last heard of."""
+        with self._lock:
+            return self._book(flow).troubled()
+
+    def stopped(self, flow: str) -> set[Place]:
+        """Partitions that were tried under this driver and stopped."""
+        with self._lock:
+            return self._book(flow).stopped()
+
+    # -- figures
 
     def traffic(self, flow: str) -> dict[Place, float]:
         """Bytes of each partition in the last rounds, older ones counting half of the next: weights for leases."""
@@ -82,6 +98,9 @@ class Ledger:
                 recent.popleft()
             return sum(size for _, size in recent) / RATE_WINDOW_S
 
+    def _book(self, flow: str) -> FactBook:
+        return self._books.setdefault(flow, FactBook(flow))
+
     def _count(self, receipt: Receipt) -> None:
         self.records += receipt.records
         self.rebuilt += receipt.rebuilt
@@ -96,20 +115,6 @@ class Ledger:
         faded = {place: weight / 2 for place, weight in self._traffic.get(flow, {}).items()}
         self._traffic[flow] = {place: weight for place, weight in faded.items() if weight >= 1}
 
-    def _note(self, flow: str, place: Place, error: str) -> None:
-        notes = self._notes.setdefault(flow, {})
-        if notes.get(place) != error:
-            notes[place] = error
-            log.warning("flow %s: %s-%d goes on in spite of %s", flow, *place, error)
 
-    def _note_fact(self, flow: str, place: Place, last: Receipt) -> None:
-        facts = self._facts.setdefault(flow, {})
-        if last.kind not in (STOPPED, WAITING):
-            if facts.pop(place, None):
-                log.info("flow %s: %s-%d goes on", flow, *place)
-            return
-        fact = Fact(last.kind, last.error)
-        if facts.get(place) != fact:
-            facts[place] = fact
-            level = logging.ERROR if fact.kind == STOPPED else logging.WARNING
-            log.log(level, "flow %s: %s-%d %s: %s", flow, *place, fact.kind, fact.error)
+def _now() -> str:
+    return timestamp(time.time())

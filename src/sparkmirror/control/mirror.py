@@ -70,7 +70,7 @@ class Mirror:
         self.options = options or RunOptions()
         self.ledger = Ledger()
         self.figures = Figures()
-        self.keepers = [FlowKeeper(flow, self._note_change) for flow in config.flows]
+        self.keepers = [FlowKeeper(flow, self.ledger, self._note_change) for flow in config.flows]
         self._goal = OnceGoal(self.keepers, self.ledger) if self.options.once else None
         self.spark: SparkSession | None = None
         self.queries: list[StreamingQuery] = []
@@ -135,7 +135,7 @@ class Mirror:
                 number,
                 hints=hints.get(keeper.flow.name, {}),
                 weights=self.ledger.traffic(keeper.flow.name),
-                troubled=self.ledger.facts(keeper.flow.name),
+                troubled=self.ledger.troubled(keeper.flow.name),
                 stop_at=goal.stop_at(keeper, hints) if goal else None,
             )
         return leases

@@ -28,7 +28,7 @@ class OnceGoal:
     def stop_at(self, keeper: FlowKeeper, hints: Hints) -> dict[Place, int]:
         """The partitions that still have to be copied, with their ends. Stopped ones are not tried again."""
         self._set_goal(keeper)
-        stopped = self._stopped(keeper)
+        stopped = self._ledger.stopped(keeper.flow.name)
         left = self._left(keeper, hints)
         return {place: end for place, end in left.items() if place not in stopped}
 
@@ -47,7 +47,7 @@ class OnceGoal:
         if now - self._headway[1] > PATIENCE_S:
             return True
         return len(self._goals) == len(self._keepers) and all(
-            set(self._left(k, hints)) <= self._stopped(k) for k in self._keepers
+            set(self._left(k, hints)) <= self._ledger.stopped(k.flow.name) for k in self._keepers
         )
 
     def missing(self, hints: Hints) -> list[str]:
@@ -56,12 +56,12 @@ class OnceGoal:
         for keeper in self._keepers:
             flow = keeper.flow.name
             if flow not in self._goals:
-                lines.append(f"flow {flow}: {keeper.view.problem or 'its topics could not be read'}")
+                lines.append(f"flow {flow}: {keeper.view.problem or self._why_no_goal(flow)}")
                 continue
             facts = self._ledger.facts(flow)
             for (topic, partition), end in sorted(self._left(keeper, hints).items()):
                 fact = facts.get((topic, partition))
-                reason = f": {fact.error}" if fact else ""
+                reason = f": {fact.said}" if fact else ""
                 lines.append(f"flow {flow}: {topic}-{partition} is not copied up to offset {end}{reason}")
         return lines
 
@@ -78,5 +78,7 @@ class OnceGoal:
         goal = self._goals.get(keeper.flow.name, {})
         return {place: end for place, end in goal.items() if place not in stands or stands[place].next_offset < end}
 
-    def _stopped(self, keeper: FlowKeeper) -> set[Place]:
-        return {place for place, fact in self._ledger.facts(keeper.flow.name).items() if fact.kind == STOPPED}
+    def _why_no_goal(self, flow: str) -> str:
+        facts = sorted(self._ledger.facts(flow).items())
+        stopped = (fact.said for _, fact in facts if fact.kind == STOPPED)
+        return next(stopped, "its topics could not be read")

@@ -6,13 +6,14 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log import timestamp
-from sparkmirror.copy.receipt import STOPPED
+from sparkmirror.copy.receipt import NOTED, STOPPED
 
 
 def flow_status(keeper: FlowKeeper, ledger: Ledger) -> dict[str, Any]:
@@ -31,8 +32,8 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger) -> dict[str, Any]:
                 "source_end": end.source if end else None,
                 "target_end": end.target if end else None,
                 "lag": end.lag if end else None,
-                "state": fact.kind if fact else "copying",
-                "error": fact.error if fact else "",
+                "state": fact.kind if fact and fact.kind != NOTED else "copying",
+                "error": fact.said if fact else "",
             }
         )
     known = [p["lag"] for p in partitions if p["lag"] is not None]
@@ -44,6 +45,7 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger) -> dict[str, Any]:
         "bytes_per_second": round(ledger.rate(keeper.flow.name)),
         "failed": sum(1 for p in partitions if p["state"] == STOPPED),
         "partitions": partitions,
+        "facts": [{"topic": t, "partition": p} | asdict(fact) for (t, p), fact in sorted(facts.items())],
     }
 
 

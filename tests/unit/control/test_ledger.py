@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from sparkmirror.control.ledger import Fact, Ledger
-from sparkmirror.copy.receipt import NOTED, STOPPED, Receipt
+from sparkmirror.control.ledger import Ledger
+from sparkmirror.copy.receipt import GOES_ON, NOTED, STOPPED, WAITING, Receipt
+from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 
 COPIED = Receipt(
@@ -39,7 +40,8 @@ def test_a_fact_is_said_once_and_clears_when_the_partition_goes_on(caplog: pytes
     with caplog.at_level(logging.INFO, "sparkmirror"):
         for _ in range(3):
             ledger.take([GAP])
-        assert ledger.facts("A->B") == {("t", 0): Fact(STOPPED, "gap: 10..11")}
+        fact = ledger.facts("A->B")["t", 0]
+        assert (fact.kind, fact.name, fact.error) == (STOPPED, "gap", "10..11")
         ledger.take([COPIED])
     assert ledger.facts("A->B") == {}
     assert [r.levelname for r in caplog.records] == ["ERROR", "INFO"]
@@ -68,6 +70,29 @@ def test_a_tolerated_fact_is_kept_beside_and_stops_nothing(caplog: pytest.LogCap
     with caplog.at_level(logging.INFO, "sparkmirror"):
         for _ in range(2):
             ledger.take([replace(GAP, kind=NOTED), COPIED])
-    assert ledger.facts("A->B") == {}
-    assert ledger.notes("A->B") == {("t", 0): "gap: 10..11"}
+    assert (ledger.troubled("A->B"), ledger.stopped("A->B")) == (set(), set())
+    assert ledger.facts("A->B")["t", 0].kind == NOTED
     assert [r.levelname for r in caplog.records] == ["WARNING"]
+
+
+def test_facts_of_an_earlier_driver_trouble_their_partitions_until_the_copy_goes_on() -> None:
+    ledger = Ledger()
+    ledger.begin_with("A->B", {("t", 0): Fact(kind=STOPPED, name="gap", error="10..11", since="then")})
+    assert ledger.troubled("A->B") == {("t", 0)}
+    assert ledger.stopped("A->B") == set(), "this driver has not tried it yet"
+    ledger.take([replace(GAP, kind=GOES_ON, error="")])
+    assert ledger.facts("A->B") == {}
+
+
+def test_what_only_waits_has_no_name_whatever_its_text_looks_like() -> None:
+    ledger = Ledger()
+    ledger.take([replace(GAP, kind=WAITING, error="target: NOT_LEADER_OR_FOLLOWER (6)")])
+    fact = ledger.facts("A->B")["t", 0]
+    assert (fact.name, fact.error) == ("", "target: NOT_LEADER_OR_FOLLOWER (6)")
+
+
+def test_facts_of_topics_that_left_the_flow_are_forgotten() -> None:
+    ledger = Ledger()
+    ledger.take([GAP, replace(GAP, topic="u"), replace(GAP, topic="u", kind=NOTED)])
+    ledger.note_found("A->B", {}, {("t", 0), ("t", -1)})
+    assert set(ledger.facts("A->B")) == {("t", 0)}

@@ -1,0 +1,120 @@
+"""The facts of one flow: what the copy says of its partitions, and what the driver finds by looking.
+
+Both can be true of one partition at once, so they stand on different shelves; who asks for one fact gets the worst.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from sparkmirror.control.discovery import Place
+from sparkmirror.control.topic_facts import FOUND_BY_DRIVER
+from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
+from sparkmirror.topology.fact import WHOLE_TOPIC, Fact, split_name
+
+log = logging.getLogger("sparkmirror.ledger")
+
+WORST_FIRST = (STOPPED, WAITING, NOTED)
+_LEVELS = {STOPPED: logging.ERROR, WAITING: logging.WARNING, NOTED: logging.WARNING}
+
+
+class Shelf:
+    """Facts of one origin by place, and those of them that this driver has met itself."""
+
+    def __init__(self) -> None:
+        self.facts: dict[Place, Fact] = {}
+        self.met: dict[Place, Fact] = {}
+
+    def put(self, place: Place, fact: Fact, now: str) -> bool:
+        """Whether it is news. It keeps its time while kind and name stay."""
+        before, met = self.facts.get(place), self.met.get(place)
+        if before and (before.kind, before.name) == (fact.kind, fact.name):
+            fact = replace(fact, since=before.since)
+        else:
+            fact = replace(fact, since=fact.since or now)
+        self.facts[place] = self.met[place] = fact
+        return met is None or (met.kind, met.said) != (fact.kind, fact.said)
+
+    def drop(self, place: Place) -> Fact | None:
+        self.met.pop(place, None)
+        return self.facts.pop(place, None)
+
+
+class FactBook:
+    """Not for use from two threads: the ledger has the lock."""
+
+    def __init__(self, flow: str) -> None:
+        self._flow = flow
+        self._stops = Shelf()  # the copy stands still
+        self._notes = Shelf()  # the copy went on all the same
+        self._found = Shelf()  # the driver's own
+
+    def begin_with(self, facts: Mapping[Place, Fact]) -> None:
+        """What an earlier driver knew. It holds until this one knows better."""
+        found = {place: fact for place, fact in facts.items() if fact.name in FOUND_BY_DRIVER}
+        self._found.facts = found | self._found.facts
+        ours = {place: fact for place, fact in facts.items() if place not in found}
+        for shelf, kinds in ((self._stops, (STOPPED, WAITING)), (self._notes, (NOTED,))):
+            shelf.facts = {place: fact for place, fact in ours.items() if fact.kind in kinds}
+            shelf.met = {}
+
+    def note_trouble(self, place: Place, kind: str, said: str, now: str) -> None:
+        """The copy stopped or waits. What only passes has no name."""
+        name, error = split_name(said) if kind == STOPPED else ("", said)
+        fact = Fact(kind=kind, name=name, error=error)
+        if self._stops.put(place, fact, now):
+            log.log(_LEVELS[kind], "flow %s: %s %s: %s", self._flow, place_text(place), kind, fact.said)
+
+    def note_going_on(self, place: Place) -> None:
+        if self._stops.drop(place):
+            log.info("flow %s: %s goes on", self._flow, place_text(place))
+
+    def note_tolerated(self, place: Place, said: str, now: str) -> None:
+        name, error = split_name(said)
+        if self._notes.put(place, Fact(kind=NOTED, name=name, error=error), now):
+            log.warning("flow %s: %s goes on in spite of %s", self._flow, place_text(place), said)
+
+    def note_found(self, facts: Mapping[Place, Fact], now: str) -> None:
+        """All that the driver finds at the moment: what it does not name any more is over."""
+        for place, fact in facts.items():
+            if self._found.put(place, fact, now):
+                log.log(_LEVELS[fact.kind], "flow %s: %s %s: %s", self._flow, place_text(place), fact.kind, fact.said)
+        for place in self._found.facts.keys() - facts.keys():
+            over = self._found.drop(place)
+            if over:
+                log.info("flow %s: %s: %s is over", self._flow, place_text(place), over.name)
+
+    def retain(self, mirrored: Collection[Place]) -> None:
+        """Facts of what is not mirrored any more are nobody's concern."""
+        for shelf in (self._stops, self._notes, self._found):
+            for place in shelf.facts.keys() - set(mirrored):
+                shelf.drop(place)
+
+    def troubled(self) -> set[Place]:
+        """Partitions of which the copy should say when all is well again."""
+        return set(self._stops.facts)
+
+    def stopped(self) -> set[Place]:
+        """Partitions that the copy has given up under this driver."""
+        return {place for place, fact in self._stops.met.items() if fact.kind == STOPPED}
+
+    def worst(self) -> dict[Place, Fact]:
+        """One fact a place."""
+        worst: dict[Place, Fact] = {}
+        for shelf in (self._notes, self._found, self._stops):
+            for place, fact in shelf.facts.items():
+                if place not in worst or _rank(fact) <= _rank(worst[place]):
+                    worst[place] = fact
+        return worst
+
+
+def place_text(place: Place) -> str:
+    topic, partition = place
+    return f"topic {topic}" if partition == WHOLE_TOPIC else f"{topic}-{partition}"
+
+
+def _rank(fact: Fact) -> int:
+    """Unknown kinds, of a later version's topic, come last."""
+    return WORST_FIRST.index(fact.kind) if fact.kind in WORST_FIRST else len(WORST_FIRST)

@@ -1,0 +1,73 @@
+"""What the driver finds out about topics by itself: counts that differ, and what the target refuses. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
+from sparkmirror.protocol import codes
+from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
+from sparkmirror.topology.select import TopicPair
+
+OPEN_TRANSACTION = "open-transaction"
+PARTITION_COUNT = "partition-count"
+TOPIC_REFUSED = "topic-refused"
+FOUND_BY_DRIVER = frozenset({OPEN_TRANSACTION, PARTITION_COUNT, TOPIC_REFUSED})
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the target answered when a topic was to be created or extended."""
+
+    code: int
+    said: str
+
+    @property
+    def kind(self) -> str:
+        return WAITING if self.code in codes.PASSING else STOPPED
+
+
+def find_topic_facts(pairs: Iterable[TopicPair], refusals: Mapping[str, Refusal]) -> dict[Place, Fact]:
+    """Facts by source topic and partition; `refusals` are by remote topic."""
+    found: dict[Place, Fact] = {}
+    for pair in pairs:
+        found |= _facts_of(pair, refusals.get(pair.remote))
+    return found
+
+
+def all_places(pairs: Iterable[TopicPair]) -> Iterator[Place]:
+    """Whatever a fact of these topics can be about."""
+    for pair in pairs:
+        yield from ((pair.topic, number) for number in range(WHOLE_TOPIC, pair.partitions))
+
+
+def _facts_of(pair: TopicPair, refusal: Refusal | None) -> dict[Place, Fact]:
+    if pair.present > pair.partitions:
+        return {(pair.topic, WHOLE_TOPIC): _wider(pair)}
+    if refusal is None or pair.present == pair.partitions:
+        return {}
+    if pair.present == 0:
+        return {(pair.topic, WHOLE_TOPIC): Fact(kind=refusal.kind, name=TOPIC_REFUSED, error=refusal.said)}
+    fact = _narrower(pair, refusal)
+    return {(pair.topic, number): fact for number in range(pair.present, pair.partitions)}
+
+
+def _wider(pair: TopicPair) -> Fact:
+    return Fact(
+        kind=NOTED,
+        name=PARTITION_COUNT,
+        error=f"the target topic {pair.remote} has {pair.present} partitions where the source has {pair.partitions}; "
+        "producers that write to the target spread keys otherwise",
+    )
+
+
+def _narrower(pair: TopicPair, refusal: Refusal) -> Fact:
+    return Fact(
+        kind=refusal.kind,
+        name=PARTITION_COUNT,
+        error=f"the target topic {pair.remote} has {pair.present} partitions where the source has {pair.partitions}, "
+        f"and can't be extended: {refusal.said}",
+    )
