@@ -35,6 +35,7 @@ from sparkmirror.protocol import codes
 
 CLAIM_RETRY_S = 0.3
 CLAIM_DEADLINE_S = 30.0
+LOOK_BACK = 100
 
 
 def claims_topic(source_alias: str) -> str:
@@ -126,13 +127,27 @@ class Claims:
         key, value = _parse(record.key), _parse(record.value)
         if self._producer_id is None and "claim" in key and "producer_id" in value:
             self._producer_id = int(value["producer_id"])
-        elif key.get("leader") == self._source and "driver" in value:
-            self.leader = parse_leadership(record, value)
         elif "made" in key:
             self.made[str(key["made"])] = str(value.get("topic_id", ""))
+        else:
+            self.leader = parse_leadership(record, self._source) or self.leader
 
 
-def parse_leadership(record: InternalRecord, value: dict[str, Any]) -> Leadership:
+def read_leader(cluster: Cluster, source_alias: str) -> Leadership | None:
+    """Who leads or led last, for an outsider: it writes nothing, and reads all only if the end does not say it."""
+    topic = InternalTopic(cluster, claims_topic(source_alias), partitions=1, replication_factor=-1)
+    for records in (topic.read_last(0, LOOK_BACK), topic.read()):
+        found = [leader for record in records if (leader := parse_leadership(record, source_alias))]
+        if found:
+            return found[-1]
+    return None
+
+
+def parse_leadership(record: InternalRecord, source_alias: str) -> Leadership | None:
+    """None for records of another kind."""
+    key, value = _parse(record.key), _parse(record.value)
+    if key.get("leader") != source_alias or "driver" not in value:
+        return None
     since_ms, pid = value.get("since_ms"), value.get("pid")
     return Leadership(
         generation=record.offset,

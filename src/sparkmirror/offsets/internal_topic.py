@@ -83,6 +83,12 @@ class InternalTopic:
         for p, (begin, end) in sorted(bounds.items()):
             yield from self._read_partition(info, p, max(begin, (start or {}).get(p, 0)), end)
 
+    def read_last(self, partition: int, count: int) -> Iterator[InternalRecord]:
+        """What stands at the last `count` offsets of one partition."""
+        info, bounds = self._bounds()
+        begin, end = bounds[partition]
+        yield from self._read_partition(info, partition, max(begin, end - count), end)
+
     def _bounds(self) -> tuple[TopicInfo, dict[int, tuple[int, int]]]:
         """First and end offset of each partition. A leader that was just elected may need some tries."""
         deadline = time.monotonic() + SETTLE_S

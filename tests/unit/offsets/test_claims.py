@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from sparkmirror.offsets.claims import parse_leadership
+import json
+
+import pytest
+
+from sparkmirror.offsets.claims import Leadership, parse_leadership
 from sparkmirror.offsets.internal_topic import InternalRecord
 
-RECORD = InternalRecord(0, 7, b"", b"", 1_000)
+
+def leader(value: dict[str, object]) -> Leadership | None:
+    return parse_leadership(InternalRecord(0, 7, b'{"leader":"A"}', json.dumps(value).encode(), 1_000), "A")
 
 
 def test_a_leader_is_named_with_host_and_process() -> None:
-    value = {"driver": "0123456789abcdef", "host": "h", "pid": 12, "since_ms": 500}
-    leader = parse_leadership(RECORD, value)
-    assert (leader.generation, leader.written_ms, leader.since_ms, leader.released) == (7, 1_000, 500, False)
-    assert str(leader) == "driver 01234567 on h (pid 12)"
+    found = leader({"driver": "0123456789abcdef", "host": "h", "pid": 12, "since_ms": 500})
+    assert found == Leadership(7, "0123456789abcdef", False, written_ms=1_000, since_ms=500, host="h", pid=12)
+    assert str(found) == "driver 01234567 on h (pid 12)"
 
 
 def test_a_record_with_the_driver_alone_is_read() -> None:
-    leader = parse_leadership(RECORD, {"driver": "0123456789abcdef", "released": True})
-    assert (leader.released, leader.since_ms, leader.host) == (True, -1, "")
-    assert str(leader) == "driver 01234567"
+    found = leader({"driver": "0123456789abcdef", "released": True})
+    assert found == Leadership(7, "0123456789abcdef", True, written_ms=1_000)
+    assert str(found) == "driver 01234567"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b'{"claim":"x"}', b'{"producer_id":4000}'),
+        (b'{"leader":"other"}', b'{"driver":"x"}'),
+        (b'{"leader":"A"}', None),
+        (b"x", b"y"),
+    ],
+)
+def test_other_records_say_nothing_of_the_leader(key: bytes, value: bytes | None) -> None:
+    assert parse_leadership(InternalRecord(0, 7, key, value, 1_000), "A") is None
