@@ -84,6 +84,32 @@ def run(
 
 
 @app.command()
+def status(
+    file: Properties,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    clusters: Annotated[
+        list[str] | None,
+        typer.Option("--clusters", metavar="ALIAS...", help="Show only the flows into these clusters."),
+    ] = None,
+) -> None:
+    """See how every partition stands, with or without a running mirror.
+
+    It asks the clusters and changes nothing. SRC_LSO is the source's last stable
+    offset, up to which records can be copied; LAG is what is left to copy. STATE is
+    copied, copying, new (not begun), waiting, stopped, missing (no target topic yet)
+    or unknown (a leader does not answer), with "translated" where the target's
+    offsets differ from the source's.
+
+    Exit code 0: all is well, 1: a partition is stopped, 2: wrong use,
+    3: a cluster can't be reached.
+    """
+    from sparkmirror.cli import status as status_command  # noqa: PLC0415 - Kafka's schemas only when needed
+
+    settings = status_command.StatusSettings(file=file, clusters=tuple(clusters or ()), as_json=as_json)
+    raise typer.Exit(status_command.status(settings))
+
+
+@app.command()
 def demo(
     seconds: Annotated[int, typer.Option("--seconds", min=1, help="How long the load runs.")] = 30,
     keep: Annotated[

@@ -12,15 +12,16 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from sparkmirror.config.model import ClusterConfig, FlowConfig
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
 from sparkmirror.control.fact_writer import FactWriter
+from sparkmirror.control.leadership import SKEW_MARGIN_S, silence_limit_s
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.open_transactions import TransactionWatch
 from sparkmirror.control.topic_facts import all_places
 from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Lease, Rules
 from sparkmirror.errors import SparkmirrorError
-from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.rights import may_use_transactions, may_write_markers
 from sparkmirror.offsets.claims import Claims, claims_topic
@@ -36,8 +37,6 @@ LEADERSHIP_EVERY_S = 2.0
 # A generation lasts about one round; rounds that are planned early share it.
 FENCES_A_GENERATION = 4 * FENCE_STEP
 LONGEST_LEASE = 2  # times lease.seconds, if no successor comes
-SILENT_ROUNDS = 3  # a leader that misses so many rounds is taken over from
-SKEW_MARGIN_S = 2.0
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
 COMPLAIN_EVERY_S = 60.0
@@ -58,8 +57,8 @@ class FlowKeeper:
     def __init__(self, flow: FlowConfig, ledger: Ledger, changed: Callable[[], None]) -> None:
         self.flow = flow
         self.view = View()
-        self.source = Cluster(_address(flow.source, flow))
-        self.target = Cluster(_address(flow.target, flow))
+        self.source = Cluster(flow_address(flow.source, flow))
+        self.target = Cluster(flow_address(flow.target, flow))
         self._ledger = ledger
         self._changed = changed
         self._claims = Claims(self.target, flow.source.alias, flow.internal_replication_factor)
@@ -267,7 +266,7 @@ class FlowKeeper:
 
     def _is_vacant(self, silent_s: float) -> bool:
         leader = self._claims.leader
-        return leader is None or leader.released or silent_s > SILENT_ROUNDS * self.flow.lease_s + SKEW_MARGIN_S
+        return leader is None or leader.released or silent_s > silence_limit_s(self.flow.lease_s)
 
     def _note_leadership(self) -> None:
         leader = self._claims.leader
@@ -316,9 +315,3 @@ def _new_topics(before: Landscape | None, now: Landscape) -> Iterable[str]:
         if (p.topic, p.partition) not in known:
             added[p.topic] = added.get(p.topic, 0) + 1
     return [f"{topic} ({count} partition{'s' * (count > 1)})" for topic, count in added.items()]
-
-
-def _address(cluster: ClusterConfig, flow: FlowConfig) -> ClusterAddress:
-    return ClusterAddress(
-        alias=cluster.alias, bootstrap=cluster.bootstrap_servers, client_id=f"{flow.name}|sparkmirror"
-    )

@@ -1,0 +1,164 @@
+"""`sparkmirror status`: how every partition stands, as tables or as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import typer
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
+from sparkmirror.cli.demo.screen import is_lively
+from sparkmirror.cli.patience import patience
+from sparkmirror.config.mirror import load_mirror_config
+from sparkmirror.control.log import one_line, timestamp
+from sparkmirror.control.survey import FlowSurvey, survey_flows
+from sparkmirror.control.survey_document import survey_document
+from sparkmirror.control.survey_rows import PartitionRow, TopicRow
+from sparkmirror.errors import ConfigError
+from sparkmirror.topology.fact import Fact
+
+STOPPED_SOMEWHERE, WRONG_USE, UNREACHABLE = 1, 2, 3
+
+NUMBERS = ("PARTITION", "SRC_START", "SRC_LSO", "SRC_END", "DST_END", "LAG")
+COLUMNS = Columns(
+    heads=(*NUMBERS, "STATE", "ERROR"),
+    numbers=frozenset(NUMBERS),
+    has_long=True,
+    styles={
+        "copied": "green",
+        "copying": "cyan",
+        "new": "blue",
+        "waiting": "yellow",
+        "missing": "magenta",
+        "stopped": "bold red",
+        "unknown": "red",
+    },
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusSettings:
+    file: Path
+    clusters: tuple[str, ...] = ()
+    as_json: bool = False
+
+
+def status(settings: StatusSettings) -> int:
+    try:
+        config = load_mirror_config(settings.file, only_targets=settings.clusters)
+    except ConfigError as error:
+        typer.echo(str(error), err=True)
+        return WRONG_USE
+    with patience(f"asking the clusters of {', '.join(flow.name for flow in config.flows)} ..."):
+        surveys = survey_flows(config.flows)
+    if settings.as_json:
+        print(json.dumps(survey_document(surveys, time.time()), indent=1, ensure_ascii=False))
+    elif is_lively(sys.stdout.isatty(), os.environ):
+        console = Console(highlight=False)
+        for part in draw(surveys, console.width):
+            console.print(part)
+    else:
+        print("\n".join(plain(surveys)))
+    return exit_code(surveys)
+
+
+def exit_code(surveys: Iterable[FlowSurvey]) -> int:
+    """What could not be seen weighs more than what stands still."""
+    surveys = list(surveys)
+    if not all(survey.is_whole for survey in surveys):
+        return UNREACHABLE
+    return STOPPED_SOMEWHERE if any(survey.stopped for survey in surveys) else 0
+
+
+# -- words
+
+
+def heading(survey: FlowSurvey) -> str:
+    return f"{survey.flow}: {_who_leads(survey)}"
+
+
+def _who_leads(survey: FlowSurvey) -> str:
+    leader = survey.leader
+    if leader is None:
+        return "leader not known" if survey.problem else "not running"
+    if not survey.running:
+        how = "released" if leader.released else "last seen"
+        return f"not running ({leader}, {how} {timestamp(leader.written_ms / 1000)})"
+    since = f" since {timestamp(leader.since_ms / 1000)}" if leader.since_ms >= 0 else ""
+    return f"{leader} leads{since}"
+
+
+def topic_line(row: TopicRow) -> str:
+    return f"{row.topic} -> {row.target_topic}" + (f": {_fact_text(row.fact)}" if row.fact else "")
+
+
+def cells(row: PartitionRow, *, grouped: bool = False) -> tuple[str, ...]:
+    bounds = row.bounds
+    numbers = (bounds.source_start, bounds.source_stable, bounds.source_end, bounds.target_end, row.lag)
+    return (
+        str(row.partition),
+        *(_number(number, grouped=grouped) for number in numbers),
+        f"{row.state} translated" if row.translated else row.state,
+        one_line(_fact_text(row.fact) if row.fact else row.translated),
+    )
+
+
+def _number(value: int | None, *, grouped: bool) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if grouped else str(value)
+
+
+def _fact_text(fact: Fact) -> str:
+    return one_line(fact.said) + (f" (since {fact.since})" if fact.since else "")
+
+
+def _by_topic(survey: FlowSurvey) -> Iterator[tuple[TopicRow, list[PartitionRow]]]:
+    rows = {topic: list(group) for topic, group in groupby(survey.partitions, key=lambda row: row.topic)}
+    for topic in survey.topics:
+        yield topic, rows.get(topic.topic, [])
+
+
+# -- the two forms
+
+
+def plain(surveys: Sequence[FlowSurvey]) -> Iterator[str]:
+    """Columns of all topics line up, so that a whole flow can be read down."""
+    for index, survey in enumerate(surveys):
+        if index:
+            yield ""
+        yield heading(survey)
+        if survey.problem:
+            yield f"  {one_line(survey.problem)}"
+        elif not survey.topics:
+            yield "  no topic of the source matches"
+        widths = widths_of(COLUMNS, map(cells, survey.partitions))
+        for topic, rows in _by_topic(survey):
+            yield ""
+            yield topic_line(topic)
+            yield from plain_lines(COLUMNS, [cells(row) for row in rows], widths)
+
+
+def draw(surveys: Sequence[FlowSurvey], room: int) -> Iterator[RenderableType]:
+    for index, survey in enumerate(surveys):
+        if index:
+            yield ""
+        yield Text(heading(survey), style="bold" if survey.running else "bold yellow")
+        if survey.problem:
+            yield Text(f"  {one_line(survey.problem)}", style="red")
+        elif not survey.topics:
+            yield Text("  no topic of the source matches", style="yellow")
+        widths = widths_of(COLUMNS, (cells(row, grouped=True) for row in survey.partitions))
+        for topic, rows in _by_topic(survey):
+            yield ""
+            yield Text(topic_line(topic), style="yellow" if topic.fact else "")
+            yield from draw_rows(COLUMNS, [cells(row, grouped=True) for row in rows], widths, room)

@@ -1,0 +1,128 @@
+"""How the flows of a file stand, asked of the clusters alone: it needs no running mirror, and changes nothing.
+
+source metadata, offsets ------+
+target metadata, offsets ------+---> assemble ---> rows
+progress, facts, leader -------+
+(internal topics of the target)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.address import flow_address
+from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
+from sparkmirror.control.leadership import is_running
+from sparkmirror.control.survey_rows import Bounds, PartitionRow, TopicRow, assemble_partitions, assemble_topics
+from sparkmirror.copy.receipt import STOPPED
+from sparkmirror.errors import SparkmirrorError
+from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.offsets.claims import Leadership, claims_topic, read_leader
+from sparkmirror.offsets.facts_topic import FactsTopic, facts_topic
+from sparkmirror.offsets.progress import ProgressTopic, progress_topic
+from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.select import TopicPair, plan_topics
+from sparkmirror.topology.standing import Standing
+
+AT_ONCE = 8  # flows that are asked at the same time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowSurvey:
+    """One flow. `problem`: why there is nothing to show; `leader`: who led last, `running` or not."""
+
+    flow: str
+    leader: Leadership | None = None
+    running: bool = False
+    problem: str = ""
+    topics: tuple[TopicRow, ...] = ()
+    partitions: tuple[PartitionRow, ...] = ()
+
+    @property
+    def stopped(self) -> int:
+        return sum(row.state == STOPPED for row in self.partitions)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every broker that was asked has answered."""
+        return not self.problem and all(row.lag is not None for row in self.partitions)
+
+
+def survey_flows(flows: Sequence[FlowConfig]) -> list[FlowSurvey]:
+    """All flows at the same time: one whose cluster does not answer does not hold up the others."""
+    with ThreadPoolExecutor(min(AT_ONCE, len(flows)), thread_name_prefix="survey") as pool:
+        return list(pool.map(survey_flow, flows))
+
+
+def survey_flow(flow: FlowConfig) -> FlowSurvey:
+    leader: Leadership | None = None
+    try:
+        with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
+            there = target.fetch_metadata()
+            leader = find_leader(target, there, flow)
+            topics, partitions = _collect(flow, source, target, there)
+    except SparkmirrorError as error:
+        return FlowSurvey(flow=flow.name, leader=leader, running=runs(flow, leader), problem=str(error))
+    return FlowSurvey(flow=flow.name, leader=leader, running=runs(flow, leader), topics=topics, partitions=partitions)
+
+
+def runs(flow: FlowConfig, leader: Leadership | None) -> bool:
+    return is_running(leader, flow.lease_s, time.time() * 1000)
+
+
+def _collect(
+    flow: FlowConfig, source: Cluster, target: Cluster, there: Metadata
+) -> tuple[tuple[TopicRow, ...], tuple[PartitionRow, ...]]:
+    here = source.fetch_metadata()
+    pairs = plan_topics(count_partitions(here), count_partitions(there), flow).pairs
+    bounds = _fetch_bounds(source, here, target, there, pairs)
+    facts = read_facts(target, there, flow)
+    progress = read_progress(target, there, flow)
+    return assemble_topics(pairs, facts), assemble_partitions(pairs, bounds, progress, facts, flow.read_committed)
+
+
+def _fetch_bounds(
+    source: Cluster, here: Metadata, target: Cluster, there: Metadata, pairs: Iterable[TopicPair]
+) -> dict[Place, Bounds]:
+    """What the leaders answer; what they do not answer is None."""
+    remotes = {(pair.topic, number): (pair.remote, number) for pair in pairs for number in range(pair.partitions)}
+    ours = pick_leaders(here, remotes.keys())
+    theirs = pick_leaders(there, remotes.values())
+    source_start = list_offsets(source, ours, EARLIEST)
+    source_stable = list_offsets(source, ours, LATEST, committed=True)
+    source_end = list_offsets(source, ours, LATEST)
+    target_start = list_offsets(target, theirs, EARLIEST)
+    target_end = list_offsets(target, theirs, LATEST)
+    return {
+        place: Bounds(
+            source_start.get(place),
+            source_stable.get(place),
+            source_end.get(place),
+            target_start.get(remote),
+            target_end.get(remote),
+        )
+        for place, remote in remotes.items()
+    }
+
+
+# -- the target's internal topics; what is not there says nothing, and is not made
+
+
+def find_leader(target: Cluster, metadata: Metadata, flow: FlowConfig) -> Leadership | None:
+    alias = flow.source.alias
+    return read_leader(target, alias) if claims_topic(alias) in metadata.topics else None
+
+
+def read_progress(target: Cluster, metadata: Metadata, flow: FlowConfig) -> dict[Place, Standing]:
+    alias = flow.source.alias
+    return ProgressTopic(target, alias).read() if progress_topic(alias) in metadata.topics else {}
+
+
+def read_facts(target: Cluster, metadata: Metadata, flow: FlowConfig) -> dict[Place, Fact]:
+    alias = flow.source.alias
+    return FactsTopic(target, alias).read() if facts_topic(alias) in metadata.topics else {}

@@ -1,0 +1,80 @@
+"""A survey as a document, for programs: `sparkmirror status --json`. Pure.
+
+    time                 when it was made
+    flows[]
+      flow               "A->B"
+      running            whether a driver leads it now
+      leader             who leads or led last: driver, host, pid, since, seen, released; null if nobody ever did
+      generation         of the newest leader record, else -1
+      problem            why there is nothing below; empty if all is well
+      topics[]           topic, target_topic, fact
+      partitions[]       topic, partition, target_topic, source_start, source_lso, source_end, target_start, target_end,
+                         lag, state, translated (why offsets differ, else empty), fact
+    fact                 name, kind, error, since; null if there is none
+
+Offsets and lag are null where a partition is not there or its leader does not answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sparkmirror.control.log import timestamp
+from sparkmirror.control.survey import FlowSurvey
+from sparkmirror.control.survey_rows import PartitionRow, TopicRow
+from sparkmirror.offsets.claims import Leadership
+from sparkmirror.topology.fact import Fact
+
+
+def survey_document(surveys: Iterable[FlowSurvey], now: float) -> dict[str, Any]:
+    return {"time": timestamp(now), "flows": [_flow(survey) for survey in surveys]}
+
+
+def _flow(survey: FlowSurvey) -> dict[str, Any]:
+    return {
+        "flow": survey.flow,
+        "running": survey.running,
+        "leader": _leader(survey.leader) if survey.leader else None,
+        "generation": survey.leader.generation if survey.leader else -1,
+        "problem": survey.problem,
+        "topics": [_topic(row) for row in survey.topics],
+        "partitions": [_partition(row) for row in survey.partitions],
+    }
+
+
+def _leader(leader: Leadership) -> dict[str, Any]:
+    return {
+        "driver": leader.driver,
+        "host": leader.host,
+        "pid": leader.pid,
+        "since": timestamp(leader.since_ms / 1000) if leader.since_ms >= 0 else None,
+        "seen": timestamp(leader.written_ms / 1000),
+        "released": leader.released,
+    }
+
+
+def _topic(row: TopicRow) -> dict[str, Any]:
+    return {"topic": row.topic, "target_topic": row.target_topic, "fact": _fact(row.fact)}
+
+
+def _partition(row: PartitionRow) -> dict[str, Any]:
+    bounds = row.bounds
+    return {
+        "topic": row.topic,
+        "partition": row.partition,
+        "target_topic": row.target_topic,
+        "source_start": bounds.source_start,
+        "source_lso": bounds.source_stable,
+        "source_end": bounds.source_end,
+        "target_start": bounds.target_start,
+        "target_end": bounds.target_end,
+        "lag": row.lag,
+        "state": row.state,
+        "translated": row.translated,
+        "fact": _fact(row.fact),
+    }
+
+
+def _fact(fact: Fact | None) -> dict[str, Any] | None:
+    return {"name": fact.name, "kind": fact.kind, "error": fact.error, "since": fact.since} if fact else None

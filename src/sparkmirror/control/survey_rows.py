@@ -1,0 +1,127 @@
+"""What the clusters answered, put together: where each partition stands, how far behind, what holds it up. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sparkmirror.control.discovery import Place
+from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
+from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
+from sparkmirror.topology.select import TopicPair
+from sparkmirror.topology.standing import Standing
+
+COPIED, COPYING, NEW, MISSING, UNKNOWN = "copied", "copying", "new", "missing", "unknown"
+STATES = (COPIED, COPYING, NEW, STOPPED, WAITING, MISSING, UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where both logs begin and end. None: no such partition, or its leader does not answer."""
+
+    source_start: int | None = None
+    source_stable: int | None = None
+    source_end: int | None = None
+    target_start: int | None = None
+    target_end: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRow:
+    """`fact`: of the topic as a whole."""
+
+    topic: str
+    target_topic: str
+    fact: Fact | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionRow:
+    """`lag`: offsets still to copy; None if that can't be told. `translated`: why offsets differ, else empty."""
+
+    topic: str
+    partition: int
+    target_topic: str
+    bounds: Bounds
+    lag: int | None
+    state: str
+    translated: str = ""
+    fact: Fact | None = None
+
+
+def assemble_topics(pairs: Iterable[TopicPair], facts: Mapping[Place, Fact]) -> tuple[TopicRow, ...]:
+    return tuple(
+        TopicRow(topic=pair.topic, target_topic=pair.remote, fact=facts.get((pair.topic, WHOLE_TOPIC)))
+        for pair in pairs
+    )
+
+
+def assemble_partitions(
+    pairs: Iterable[TopicPair],
+    bounds: Mapping[Place, Bounds],
+    progress: Mapping[Place, Standing],
+    facts: Mapping[Place, Fact],
+    committed: bool,
+) -> tuple[PartitionRow, ...]:
+    """`committed`: the copy ends at the source's last stable offset, else at its high watermark."""
+    rows = []
+    for pair in pairs:
+        for number in range(pair.partitions):
+            place = (pair.topic, number)
+            fact = facts.get(place) or _topics_fact(pair, number, facts)
+            rows.append(_row(pair, number, bounds.get(place, Bounds()), progress.get(place), fact, committed))
+    return tuple(rows)
+
+
+def _topics_fact(pair: TopicPair, partition: int, facts: Mapping[Place, Fact]) -> Fact | None:
+    """What keeps a topic from being made keeps each of its partitions."""
+    fact = facts.get((pair.topic, WHOLE_TOPIC))
+    return fact if fact and fact.kind != NOTED and partition >= pair.present else None
+
+
+def _row(
+    pair: TopicPair, partition: int, bounds: Bounds, progress: Standing | None, fact: Fact | None, committed: bool
+) -> PartitionRow:
+    has_target = partition < pair.present
+    is_new = progress is None and not bounds.target_end
+    end = bounds.source_stable if committed else bounds.source_end
+    stand = bounds.source_start if is_new or not has_target else find_stand(progress, bounds.target_end)
+    answered = bounds.source_start is not None and (bounds.target_end is not None or not has_target)
+    lag = max(0, end - stand) if answered and end is not None and stand is not None else None
+    return PartitionRow(
+        topic=pair.topic,
+        partition=partition,
+        target_topic=pair.remote,
+        bounds=bounds,
+        lag=lag,
+        state=_state(fact, lag, has_target=has_target, is_new=is_new),
+        translated=progress.translated if progress and has_target else "",
+        fact=fact,
+    )
+
+
+def find_stand(progress: Standing | None, target_end: int | None) -> int | None:
+    """The source offset that comes next, as far as it can be told without reading the logs."""
+    if target_end is None:
+        return None
+    if progress is None:
+        return target_end
+    if progress.target_end < 0:  # a MirrorMaker 2 or an operator wrote the source offset alone
+        return progress.next_offset
+    if progress.translated:
+        return progress.next_offset + max(0, target_end - progress.target_end)
+    return max(target_end, progress.log_start)
+
+
+def _state(fact: Fact | None, lag: int | None, *, has_target: bool, is_new: bool) -> str:
+    if fact and fact.kind == STOPPED:
+        return STOPPED
+    if not has_target:
+        return MISSING
+    if lag is None:
+        return UNKNOWN
+    if fact and fact.kind == WAITING:
+        return WAITING
+    if lag == 0:
+        return COPIED
+    return NEW if is_new else COPYING

@@ -1,0 +1,124 @@
+"""What `status` says of a flow, in both forms, and with which exit code it ends."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from rich.console import Console
+
+from sparkmirror.cli.status import draw, exit_code, heading, plain
+from sparkmirror.control.survey import FlowSurvey
+from sparkmirror.control.survey_document import survey_document
+from sparkmirror.control.survey_rows import Bounds, PartitionRow, TopicRow
+from sparkmirror.offsets.claims import Leadership
+from sparkmirror.topology.fact import Fact
+
+SINCE = "1970-01-01T00:00:01.000Z"
+LEADER = Leadership(7, "0123456789ab", False, written_ms=2_000, since_ms=1_000, host="h", pid=12)
+GAP = Fact(kind="stopped", name="gap", error="offsets 1..2\nare gone", since=SINCE)
+
+
+def row(partition: int, state: str, *, translated: str = "", fact: Fact | None = None, lag: int = 0) -> PartitionRow:
+    return PartitionRow(
+        topic="t",
+        partition=partition,
+        target_topic="A.t",
+        bounds=Bounds(0, 1000, 1200, 0, 1000 - lag),
+        lag=lag,
+        state=state,
+        translated=translated,
+        fact=fact,
+    )
+
+
+WELL = FlowSurvey(
+    flow="A->B",
+    leader=LEADER,
+    running=True,
+    topics=(TopicRow(topic="t", target_topic="A.t"),),
+    partitions=(row(0, "copied"), row(1, "copying", translated="it was taken over", lag=40)),
+)
+STOPPED = FlowSurvey(
+    flow="A->C", topics=WELL.topics, partitions=(*WELL.partitions, row(2, "stopped", fact=GAP, lag=990))
+)
+AWAY = FlowSurvey(flow="A->D", problem="cluster D: no broker answers")
+
+
+def test_the_plain_form() -> None:
+    assert list(plain([STOPPED, AWAY])) == [
+        "A->C: not running",
+        "",
+        "t -> A.t",
+        "PARTITION  SRC_START  SRC_LSO  SRC_END  DST_END  LAG  STATE               ERROR",
+        "        0          0     1000     1200     1000    0  copied",
+        "        1          0     1000     1200      960   40  copying translated  it was taken over",
+        "        2          0     1000     1200       10  990  stopped             "
+        f"gap: offsets 1..2 are gone (since {SINCE})",
+        "",
+        "A->D: leader not known",
+        "  cluster D: no broker answers",
+    ]
+
+
+def test_the_drawn_form_says_the_same_within_the_terminal() -> None:
+    console = Console(file=StringIO(), width=80, highlight=False)
+    for part in draw([STOPPED, AWAY], 80):
+        console.print(part)
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for part in ("t -> A.t", "SRC_LSO", "1,200", "copying translated", "2: gap: offsets 1..2 are gone", "no broker"):
+        assert part in text
+
+
+def test_the_heading_says_who_leads_and_since_when() -> None:
+    assert heading(WELL) == f"A->B: driver 01234567 on h (pid 12) leads since {SINCE}"
+    silent = FlowSurvey(flow="A->B", leader=LEADER)
+    assert heading(silent) == "A->B: not running (driver 01234567 on h (pid 12), last seen 1970-01-01T00:00:02.000Z)"
+
+
+def test_a_flow_without_topics_says_so() -> None:
+    assert list(plain([FlowSurvey(flow="A->B")]))[1] == "  no topic of the source matches"
+
+
+def test_exit_codes() -> None:
+    unknown = FlowSurvey(
+        flow="A->B",
+        partitions=(
+            PartitionRow(
+                topic="t", partition=0, target_topic="A.t", bounds=Bounds(), lag=None, state="unknown", translated=""
+            ),
+        ),
+    )
+    assert [exit_code(each) for each in ([WELL], [WELL, STOPPED], [STOPPED, AWAY], [unknown])] == [0, 1, 3, 3]
+
+
+def test_the_document_has_all_fields() -> None:
+    document = survey_document([STOPPED, WELL, AWAY], 3.0)
+    assert document["time"] == "1970-01-01T00:00:03.000Z"
+    stopped, well, away = document["flows"]
+    assert (well["flow"], well["running"], well["generation"], well["problem"]) == ("A->B", True, 7, "")
+    assert well["leader"] == {
+        "driver": "0123456789ab",
+        "host": "h",
+        "pid": 12,
+        "since": SINCE,
+        "seen": "1970-01-01T00:00:02.000Z",
+        "released": False,
+    }
+    assert (away["leader"], away["generation"], away["partitions"]) == (None, -1, [])
+    assert stopped["topics"] == [{"topic": "t", "target_topic": "A.t", "fact": None}]
+    assert stopped["partitions"][2] == {
+        "topic": "t",
+        "partition": 2,
+        "target_topic": "A.t",
+        "source_start": 0,
+        "source_lso": 1000,
+        "source_end": 1200,
+        "target_start": 0,
+        "target_end": 10,
+        "lag": 990,
+        "state": "stopped",
+        "translated": "",
+        "fact": {"kind": "stopped", "name": "gap", "error": "offsets 1..2\nare gone", "since": SINCE},
+    }
