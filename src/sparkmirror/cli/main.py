@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sparkmirror.cli import offsets as offsets_command
 from sparkmirror.cli import run as run_command
 from sparkmirror.cli.arguments import spread_clusters
 from sparkmirror.cli.demo import command as demo_command
@@ -21,6 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+app.add_typer(offsets_command.app, name="offsets")
 
 Properties = Annotated[
     Path,
