@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from sparkmirror.config.mirror import load_mirror_config
-from sparkmirror.config.model import FlowConfig
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import Claims
@@ -22,6 +19,7 @@ from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 from tests.conftest import Pair
 from tests.support.command import run_command
+from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import create_topic, produce, topics
 
 SINCE = "2026-01-31T10:00:00.000Z"
@@ -41,10 +39,6 @@ class Stage:
     @property
     def name(self) -> str:
         return f"{self.source}->B"
-
-    @property
-    def flow(self) -> FlowConfig:
-        return load_mirror_config(self.file).flows[0]
 
     def status(self, *arguments: str) -> tuple[int, str]:
         done = run_command("status", str(self.file), *arguments)
@@ -73,13 +67,8 @@ class Stage:
 
 @pytest.fixture
 def stage(pair: Pair, topic: str, tmp_path: Path) -> Iterator[Stage]:
-    source = f"S{uuid.uuid4().hex[:6]}"
-    file = tmp_path / "mm2.properties"
-    file.write_text(
-        f"clusters = {source}, B\n{source}.bootstrap.servers = {pair.source}\nB.bootstrap.servers = {pair.target}\n"
-        f"{source}->B.enabled = true\n{source}->B.topics = {topic}\n"
-        "replication.factor = 1\noffset.storage.replication.factor = 1\nlease.seconds = 5\n"
-    )
+    file = write_flow(tmp_path, pair.source, pair.target, topic)
+    source = only_flow(file).source.alias
     with Cluster(ClusterAddress(alias="B", bootstrap=(pair.target,))) as target:
         yield Stage(pair, file, source, target)
 
