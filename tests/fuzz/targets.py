@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz import batch_targets, config_targets, protocol_targets, response_targets
+from tests.fuzz import batch_targets, config_targets, internal_targets, protocol_targets, response_targets
 
 TARGETS = {
     target.name: target
@@ -11,5 +11,6 @@ TARGETS = {
         *protocol_targets.TARGETS,
         *response_targets.TARGETS,
         *config_targets.TARGETS,
+        *internal_targets.TARGETS,
     )
 }

@@ -30,7 +30,7 @@ from kafka.protocol.producer import InitProducerIdRequest
 
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.internal_topic import InternalRecord, InternalTopic
+from sparkmirror.offsets.internal_topic import UNREADABLE, InternalRecord, InternalTopic
 from sparkmirror.protocol import codes
 
 CLAIM_RETRY_S = 0.3
@@ -125,8 +125,8 @@ class Claims:
 
     def _note(self, record: InternalRecord) -> None:
         key, value = _parse(record.key), _parse(record.value)
-        if self._producer_id is None and "claim" in key and "producer_id" in value:
-            self._producer_id = int(value["producer_id"])
+        if self._producer_id is None and "claim" in key and isinstance(value.get("producer_id"), int):
+            self._producer_id = value["producer_id"]
         elif "made" in key:
             self.made[str(key["made"])] = str(value.get("topic_id", ""))
         else:
@@ -183,6 +183,6 @@ def _parse(data: bytes | None) -> dict[str, Any]:
     """What is not ours counts as empty."""
     try:
         value = json.loads(data or b"{}")
-    except ValueError:
+    except UNREADABLE:
         return {}
     return value if isinstance(value, dict) else {}

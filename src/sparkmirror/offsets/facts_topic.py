@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.internal_topic import InternalTopic
+from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic
 from sparkmirror.topology.fact import Fact
 
 PARTITIONS = 5  # Connect's default for this topic
@@ -51,7 +51,7 @@ def parse_record(key: bytes | None, value: bytes | None) -> tuple[Place, Fact | 
             error=str(said.get("error", "")),
             since=str(said.get("since", "")),
         )
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except UNREADABLE:
         return None
     return place, fact
 

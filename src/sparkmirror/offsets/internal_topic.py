@@ -21,6 +21,8 @@ from sparkmirror.protocol import codes
 CREATE_TIMEOUT_MS = 15_000
 SETTLE_S = 10.0
 BATCH_BYTES = 512 << 10
+# What reading somebody's JSON can end in: not JSON, other types, other fields, 1e999 for a number, [[[[...
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
 class InternalRecord(NamedTuple):

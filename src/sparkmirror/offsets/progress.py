@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.internal_topic import InternalTopic
+from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic
 from sparkmirror.topology.standing import Standing
 
 CONNECTOR = "MirrorSourceConnector"
@@ -68,7 +68,7 @@ def parse_record(
             str(fields.get("source_topic_id", "")),
             str(fields.get("target_topic_id", "")),
         )
-    except (ValueError, TypeError, KeyError):
+    except UNREADABLE:
         return None
     return place, standing
 

@@ -33,6 +33,8 @@ def test_the_key_is_the_same_bytes_each_time_and_none_of_connects() -> None:
         (encode_key(("t", 0)), b"[]"),
         (encode_key(("t", 0)), b"{}"),
         (encode_key(("t", 0)), b"\xff"),
+        (b"[" * 100_000, b"{}"),
+        (b'{"sparkmirror":"fact","topic":"t","partition":1e999}', b"{}"),
     ],
 )
 def test_what_is_not_a_fact_is_passed_over(key: bytes | None, value: bytes) -> None:

@@ -1,0 +1,46 @@
+"""Records of internal topics, which anybody may have written: what can't be read is passed over, never an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sparkmirror.offsets import claims, facts_topic, progress
+from sparkmirror.offsets.internal_topic import InternalRecord
+from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.standing import Standing
+from tests.fuzz.target import Target
+
+_STANDING = Standing(43, 42, 43, 7, 5, "why", "source-id", "target-id")
+_FACT = Fact(kind="stopped", name="gap", error="offsets 1..2", since="2026-01-31T10:00:00.000Z")
+_LEADER = b'{"driver":"8c","host":"h","pid":12,"since_ms":1000,"released":true}'
+
+# Keys and values are JSON, so a line end can stand between them.
+_BETWEEN = b"\n"
+
+
+def _record_target(name: str, read: Callable[[bytes, bytes], object], key: bytes, value: bytes) -> Target:
+    def run(data: bytes) -> None:
+        first, _, second = data.partition(_BETWEEN)
+        read(first, second)
+
+    return Target(name, run, [key + _BETWEEN + value], ())
+
+
+def _read_progress(key: bytes, value: bytes) -> None:
+    progress.parse_record(key, value, "A")
+
+
+def _read_leader(key: bytes, value: bytes) -> None:
+    leader = claims.parse_leadership(InternalRecord(0, 1, key, value, 0), "A")
+    str(leader)
+
+
+TARGETS = [
+    _record_target(
+        "progress_record", _read_progress, progress.encode_key("A", "t", 0), progress.encode_value(_STANDING)
+    ),
+    _record_target(
+        "fact_record", facts_topic.parse_record, facts_topic.encode_key(("t", 0)), facts_topic.encode_value(_FACT)
+    ),
+    _record_target("leader_record", _read_leader, b'{"leader":"A"}', _LEADER),
+]
