@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
+from typing import Any
 
-from kafka.protocol.consumer import FetchResponse
-from kafka.protocol.producer import ProduceResponse
+from kafka.protocol.consumer import FetchResponse, ListOffsetsResponse
+from kafka.protocol.metadata import MetadataResponse
+from kafka.protocol.producer import ProduceResponse, WriteTxnMarkersResponse
 
-from sparkmirror.protocol import fetch, produce
+from sparkmirror.protocol import fetch, list_offsets, markers, metadata, produce
 from tests.fuzz.target import Target
 
 _TOPIC_ID = uuid.UUID(int=7)
@@ -53,23 +56,68 @@ def _produce_response(version: int) -> bytes:
     return bytes(ProduceResponse(responses=topics, throttle_time_ms=8).encode(version=version))
 
 
-def _fetch_target(version: int) -> Target:
-    def run(data: bytes) -> None:
-        fetch.parse_fetch(version, memoryview(data))
+def _metadata() -> Any:
+    topic = MetadataResponse.MetadataResponseTopic
+    partition = topic.MetadataResponsePartition(
+        error_code=0,
+        partition_index=0,
+        leader_id=1,
+        leader_epoch=5,
+        replica_nodes=[1, 2],
+        isr_nodes=[1],
+        offline_replicas=[2],
+    )
+    return MetadataResponse(
+        throttle_time_ms=0,
+        brokers=[
+            MetadataResponse.MetadataResponseBroker(node_id=n, host=f"host{n}", port=9092, rack="r") for n in (1, 2)
+        ],
+        cluster_id="cluster",
+        controller_id=1,
+        topics=[
+            topic(error_code=0, name=name, topic_id=uuid.UUID(int=7), is_internal=False, partitions=[partition] * 2)
+            for name in ("t", "u")
+        ],
+    )
 
-    return Target(f"fetch_v{version}", run, [_fetch_response(version)])
+
+def _list_offsets() -> Any:
+    topic = ListOffsetsResponse.ListOffsetsTopicResponse
+    partition = topic.ListOffsetsPartitionResponse(
+        partition_index=0, error_code=0, timestamp=-1, offset=42, leader_epoch=5, old_style_offsets=[42]
+    )
+    return ListOffsetsResponse(throttle_time_ms=0, topics=[topic(name="t", partitions=[partition] * 2)])
 
 
-def _produce_target(version: int) -> Target:
-    def run(data: bytes) -> None:
-        produce.parse_produce(version, memoryview(data))
+def _marker_response(version: int) -> bytes:
+    result = WriteTxnMarkersResponse.WritableTxnMarkerResult
+    topic = result.WritableTxnMarkerTopicResult
+    partition = topic.WritableTxnMarkerPartitionResult
+    partitions = [partition(partition_index=index, error_code=index * 52) for index in range(2)]
+    results = [result(producer_id=7, topics=[topic(name="t", partitions=partitions)] * 2)]
+    return bytes(WriteTxnMarkersResponse(markers=results).encode(version=version))
 
-    return Target(f"produce_v{version}", run, [_produce_response(version)])
+
+def _discard(_: object) -> None:
+    return
+
+
+def _target(name: str, version: int, response: bytes, parse: Callable[[int, memoryview], object]) -> Target:
+    return Target(f"{name}_v{version}", lambda data: _discard(parse(version, memoryview(data))), [response])
 
 
 TARGETS = [
-    _fetch_target(fetch.BY_NAME),
-    _fetch_target(fetch.BY_ID),
-    _produce_target(produce.BY_NAME),
-    _produce_target(produce.BY_ID),
+    *(_target("fetch", v, _fetch_response(v), fetch.parse_fetch) for v in (fetch.BY_NAME, fetch.BY_ID)),
+    *(_target("produce", v, _produce_response(v), produce.parse_produce) for v in (produce.BY_NAME, produce.BY_ID)),
+    *(
+        _target("metadata", v, bytes(_metadata().encode(version=v)), metadata.parse_metadata)
+        for v in (metadata.BY_NAME, metadata.WITH_IDS)
+    ),
+    _target(
+        "list_offsets",
+        list_offsets.VERSION,
+        bytes(_list_offsets().encode(version=list_offsets.VERSION)),
+        lambda _, frame: list_offsets.parse_list_offsets(frame),
+    ),
+    *(_target("markers", v, _marker_response(v), markers.parse_markers) for v in (0, 1)),
 ]

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from kafka.protocol.admin import CreatePartitionsResponse, CreateTopicsResponse, DescribeProducersResponse
-from kafka.protocol.consumer import ListOffsetsResponse
-from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
+from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.producer import InitProducerIdResponse
 
 from sparkmirror.errors import BrokerError, ProtocolError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster, Leader
-from sparkmirror.net.offsets import LATEST, describe_producer, list_offsets
+from sparkmirror.net.offsets import describe_producer
 from sparkmirror.net.response import decode_response
 from sparkmirror.offsets.internal_topic import create_topic
 from tests.fuzz.target import Target
@@ -59,39 +58,6 @@ def _target(name: str, example: Any, use: Callable[[Cluster], object]) -> Target
 
 def _decode_only(cluster: Cluster) -> object:
     return cluster.call(1, None)
-
-
-def _metadata() -> Any:
-    topic = MetadataResponse.MetadataResponseTopic
-    partition = topic.MetadataResponsePartition(
-        error_code=0,
-        partition_index=0,
-        leader_id=1,
-        leader_epoch=5,
-        replica_nodes=[1, 2],
-        isr_nodes=[1],
-        offline_replicas=[2],
-    )
-    return MetadataResponse(
-        throttle_time_ms=0,
-        brokers=[
-            MetadataResponse.MetadataResponseBroker(node_id=n, host=f"host{n}", port=9092, rack="r") for n in (1, 2)
-        ],
-        cluster_id="cluster",
-        controller_id=1,
-        topics=[
-            topic(error_code=0, name=name, topic_id=uuid.UUID(int=7), is_internal=False, partitions=[partition] * 2)
-            for name in ("t", "u")
-        ],
-    )
-
-
-def _list_offsets() -> Any:
-    topic = ListOffsetsResponse.ListOffsetsTopicResponse
-    partition = topic.ListOffsetsPartitionResponse(
-        partition_index=0, error_code=0, timestamp=-1, offset=42, leader_epoch=5, old_style_offsets=[42]
-    )
-    return ListOffsetsResponse(throttle_time_ms=0, topics=[topic(name="t", partitions=[partition] * 2)])
 
 
 def _describe_producers() -> Any:
@@ -136,8 +102,6 @@ def _api_versions() -> Any:
 
 
 TARGETS = [
-    _target("metadata", _metadata(), lambda cluster: cluster.fetch_metadata()),
-    _target("list_offsets", _list_offsets(), lambda cluster: list_offsets(cluster, _LEADERS, LATEST)),
     _target("describe_producers", _describe_producers(), lambda cluster: describe_producer(cluster, _LEADERS, 7)),
     _target("create_topics", _create_topics(), lambda cluster: create_topic(cluster, "t", 1, 1)),
     _target("create_partitions", _create_partitions(), _decode_only),

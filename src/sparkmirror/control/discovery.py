@@ -13,8 +13,9 @@ from sparkmirror.control.topic_facts import Refusal, find_topic_facts
 from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Leader, Metadata
+from sparkmirror.net.delete import delete_records
 from sparkmirror.net.log import format_topic_id
-from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.response import only_answer
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.internal_topic import create_topic
@@ -31,7 +32,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Where a partition's logs end: the source's last stable offset and high watermark, the target's high watermark."""
+    """Where a partition's logs end: what of the source is to be copied, its high watermark, the target's."""
 
     source: int
     source_high: int
@@ -97,7 +98,7 @@ class Discovery:
             return {}
         source, target = self._metadata
         leaders = pick_leaders(source, ((p.topic, p.partition) for p in partitions))
-        stable = list_offsets(self._source, leaders, LATEST, committed=True)
+        stable = list_offsets(self._source, leaders, LATEST, committed=self._flow.read_committed)
         high = list_offsets(self._source, leaders, LATEST)
         there = list_offsets(self._target, pick_leaders(target, ((p.remote, p.partition) for p in partitions)), LATEST)
         return {
@@ -105,6 +106,28 @@ class Discovery:
             for p in partitions
             if (place := (p.topic, p.partition)) in stable and place in high and (p.remote, p.partition) in there
         }
+
+    def sync_log_starts(self, partitions: Iterable[LeasePartition]) -> None:
+        """Let the target's logs begin where the source's do, for partitions with equal offsets."""
+        if self._metadata is None:
+            return
+        source, target = self._metadata
+        pairs = {(p.topic, p.partition): (p.remote, p.partition) for p in partitions}
+        leaders = pick_leaders(target, pairs.values())
+        here = list_offsets(self._source, pick_leaders(source, pairs), EARLIEST)
+        there = list_offsets(self._target, leaders, EARLIEST)
+        ends = list_offsets(self._target, leaders, LATEST)
+        before = {
+            remote: min(here[place], ends[remote])
+            for place, remote in pairs.items()
+            if place in here and remote in there and remote in ends and there[remote] < min(here[place], ends[remote])
+        }
+        for (topic, partition), code in delete_records(self._target, leaders, before).items():
+            if code:
+                log.warning(
+                    "flow %s: the log of %s-%d can't begin at %d: %s",
+                    self._flow.name, topic, partition, before[topic, partition], codes.name_of(code),
+                )  # fmt: skip
 
     def _plan(self) -> tuple[Metadata, Metadata, TopicPlan]:
         source, target = self._source.fetch_metadata(), self._target.fetch_metadata()

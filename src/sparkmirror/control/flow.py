@@ -289,11 +289,18 @@ class FlowKeeper:
         self.view.landscape = landscape
         self.view.ends = self._discovery.fetch_ends(landscape.partitions)
         self._note_facts(landscape, self.view.ends)
+        if self.flow.sync_log_start and self.view.leads:
+            equal = [p for p in landscape.partitions if self._has_equal_offsets((p.topic, p.partition))]
+            self._discovery.sync_log_starts(equal)
         if before is None or before.partitions != landscape.partitions:
             fresh = _new_topics(before, landscape)
             if fresh:
                 log.info("flow %s: mirrors %s", self.flow.name, ", ".join(fresh))
             self._changed()
+
+    def _has_equal_offsets(self, place: Place) -> bool:
+        known = self._written.get(place)
+        return known is not None and known.target_end >= 0 and not known.translated
 
     def _note_facts(self, landscape: Landscape, ends: Mapping[Place, Ends]) -> None:
         found = dict(landscape.facts)

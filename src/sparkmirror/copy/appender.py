@@ -178,7 +178,8 @@ class Appender:
         for cursor in cursors:
             cursor.in_flight += 1
         asked = {c.remote: (c, c.term) for c in cursors}
-        body = list_offsets.encode_log_ends(asked)
+        epochs = dict.fromkeys(asked, -1)
+        body = list_offsets.encode_list_offsets(epochs, list_offsets.LATEST, replica=list_offsets.DEBUGGER)
         self._send(list_offsets.API_KEY, list_offsets.VERSION, [body], False, _Ends(asked))
 
     def _send(self, api_key: int, version: int, pieces: Sequence[produce.Buffer], flexible: bool, tag: object) -> None:
@@ -191,7 +192,7 @@ class Appender:
         if isinstance(tag, _Markers):
             return list(self._take_markers(tag, frame))
         assert isinstance(tag, _Ends)
-        ends = list_offsets.parse_log_ends(frame)
+        ends = list_offsets.parse_list_offsets(frame)
         unknown = (codes.UNKNOWN_TOPIC_OR_PARTITION, -1)
         return [
             Checked(cursor, ends.get(partition, unknown)[1], ends.get(partition, unknown)[0])

@@ -14,19 +14,16 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from kafka.protocol.admin import DeleteRecordsRequest
-
 from sparkmirror.batch.filler import MOST_RECORDS, build_filler
 from sparkmirror.batch.header import split_batches
 from sparkmirror.copy.position import Place, Position
 from sparkmirror.copy.queue import PRODUCER_EPOCH, SEQUENCE_MASK
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.delete import delete_records
 from sparkmirror.net.log import append_batch, fetch_partition
 from sparkmirror.net.offsets import EARLIEST, list_offsets
 from sparkmirror.protocol import codes
-
-DELETE_TIMEOUT_MS = 30_000
 
 
 def why_not_fillable(target: Cluster, place: Place) -> str:
@@ -71,14 +68,10 @@ def ensure_log_start(target: Cluster, place: Place, wanted: int) -> None:
 
 
 def _delete_records(target: Cluster, place: Place, before: int) -> None:
-    topic = DeleteRecordsRequest.DeleteRecordsTopic
-    partition = topic.DeleteRecordsPartition(partition_index=place.partition, offset=before)
-    request = DeleteRecordsRequest(
-        topics=[topic(name=place.target.name, partitions=[partition])], timeout_ms=DELETE_TIMEOUT_MS
-    )
-    answer = target.call(place.target.leaders[place.partition].node, request).topics[0].partitions[0]
-    what = f"{place.target.name}-{place.partition}: records before {before} can't be removed"
-    codes.raise_for(answer.error_code, what)
+    key = (place.target.name, place.partition)
+    answer = delete_records(target, {key: place.target.leaders[place.partition]}, {key: before})
+    code = answer.get(key, codes.LEADER_NOT_AVAILABLE)
+    codes.raise_for(code, f"{key[0]}-{key[1]}: records before {before} can't be removed")
 
 
 def _first_timestamp(source: Cluster, place: Place, offset: int) -> int:

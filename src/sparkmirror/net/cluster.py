@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from kafka.protocol.metadata import MetadataRequest
-
 from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
 from sparkmirror.net.address import ClusterAddress, parse_host_port
 from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
-from sparkmirror.protocol import codes, fetch, markers, produce
+from sparkmirror.protocol import codes, fetch, list_offsets, markers, metadata, produce
+from sparkmirror.protocol.metadata import BrokerPlace
 from sparkmirror.protocol.produce import Buffer
 
 METADATA_TIMEOUT_S = 5.0
@@ -26,16 +25,12 @@ _FLEXIBLE_FROM = {
     fetch.API_KEY: fetch.FLEXIBLE_FROM,
     produce.API_KEY: produce.FLEXIBLE_FROM,
     markers.API_KEY: markers.FLEXIBLE_FROM,
+    list_offsets.API_KEY: list_offsets.FLEXIBLE_FROM,
+    metadata.API_KEY: metadata.FLEXIBLE_FROM,
 }
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")
-
-
-class Broker(NamedTuple):
-    node: int
-    host: str
-    port: int
 
 
 class Leader(NamedTuple):
@@ -58,7 +53,7 @@ class TopicInfo:
 class Metadata:
     cluster_id: str
     controller: int
-    brokers: dict[int, Broker]
+    brokers: dict[int, BrokerPlace]
     topics: dict[str, TopicInfo]
 
 
@@ -67,7 +62,7 @@ class Cluster:
 
     def __init__(self, address: ClusterAddress) -> None:
         self.address = address
-        self._brokers: dict[int, Broker] = {}
+        self._brokers: dict[int, BrokerPlace] = {}
         self._controller = -1
         self._has_topic_ids = True
         self._channels: dict[tuple[str, int], Channel] = {}
@@ -88,15 +83,21 @@ class Cluster:
 
     def fetch_metadata(self, topics: Sequence[str] | None = None) -> Metadata:
         """Brokers and topics (`None`: all of them). Asks known brokers first, then the bootstrap list."""
-        wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=t) for t in topics]
-        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
-        response = self.call_any(request, METADATA_TIMEOUT_S)
-        self._brokers = {b.node_id: Broker(b.node_id, b.host, b.port) for b in response.brokers}
-        self._controller = response.controller_id
-        infos = {t.name: _topic_info(t) for t in response.topics if t.name is not None}
+        versions = (metadata.WITH_IDS, metadata.BY_NAME)
+
+        def ask(channel: Channel) -> metadata.MetadataAnswer:
+            body = _ask_raw(
+                metadata.API_KEY, versions, lambda v: [metadata.encode_metadata(v, topics)], METADATA_TIMEOUT_S
+            )
+            return metadata.parse_metadata(*body(channel))
+
+        answer = self._ask_any(ask, METADATA_TIMEOUT_S)
+        self._brokers = {b.node: b for b in answer.brokers}
+        self._controller = answer.controller
+        infos = {t.name: _topic_info(t) for t in answer.topics if t.name}
         if ids := [info.topic_id for info in infos.values() if not info.error]:
             self._has_topic_ids = NO_TOPIC_ID not in ids
-        return Metadata(response.cluster_id or "", response.controller_id, dict(self._brokers), infos)
+        return Metadata(answer.cluster_id, answer.controller, dict(self._brokers), infos)
 
     def call(
         self, node: int, request: Any, timeout_s: float = REQUEST_TIMEOUT_S, *, most_version: int | None = None
@@ -111,10 +112,13 @@ class Cluster:
 
     def call_any(self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
         """Ask whichever broker answers first in turn, those with an open connection before others."""
+        return self._ask_any(lambda channel: channel.call(request, timeout_s=timeout_s), timeout_s)
+
+    def _ask_any(self, ask: Callable[[Channel], Item], timeout_s: float) -> Item:
         failures = []
         for host_port in self._candidates():
             try:
-                return self._call_at(host_port, request, timeout_s)
+                return self._with_channel(host_port, ask, timeout_s)
             except ConnectionLostError as error:
                 failures.append(str(error))
         raise ConnectionLostError(f"cluster {self.address.alias}: no broker answers: " + "; ".join(failures))
@@ -136,18 +140,7 @@ class Cluster:
     ) -> tuple[int, memoryview]:
         """Ask one broker in the first of our own encodings that it knows; the version and the answer's frame."""
         broker = self._broker(node)
-
-        def ask(channel: Channel) -> tuple[int, memoryview]:
-            version = next((v for v in versions if channel.supports(api_key, v)), None)
-            if version is None:  # UNSUPPORTED_VERSION, as the broker would say
-                raise BrokerError(
-                    codes.UNSUPPORTED_VERSION, f"{channel} knows no version of api {api_key} that we do: {versions}"
-                )
-            flexible = version >= _FLEXIBLE_FROM[api_key]
-            channel.send(api_key, version, body(version), flexible=flexible, timeout_s=timeout_s)
-            return version, channel.wait(timeout_s)
-
-        return self._with_channel((broker.host, broker.port), ask, timeout_s)
+        return self._with_channel((broker.host, broker.port), _ask_raw(api_key, versions, body, timeout_s), timeout_s)
 
     def supports(self, node: int, api_key: int) -> bool:
         """Whether a broker knows a kind of request. They may differ while a cluster is upgraded."""
@@ -168,7 +161,7 @@ class Cluster:
             channel.limit(produce.API_KEY, produce.BY_NAME)
         return channel
 
-    def _broker(self, node: int) -> Broker:
+    def _broker(self, node: int) -> BrokerPlace:
         if node not in self._brokers:
             self.fetch_metadata([])
         broker = self._brokers.get(node)
@@ -183,9 +176,6 @@ class Cluster:
         random.shuffle(known)
         random.shuffle(bootstrap)
         return list(dict.fromkeys(connected + known + bootstrap))
-
-    def _call_at(self, host_port: tuple[str, int], request: Any, timeout_s: float) -> Any:
-        return self._with_channel(host_port, lambda channel: channel.call(request, timeout_s=timeout_s), timeout_s)
 
     def _with_channel(self, host_port: tuple[str, int], ask: Callable[[Channel], Item], timeout_s: float) -> Item:
         """Ask on the open connection; if that turns out to be dead, once more on a new one."""
@@ -213,13 +203,30 @@ class Cluster:
             channel.close()
 
 
-def _topic_info(topic: Any) -> TopicInfo:
+def _ask_raw(
+    api_key: int, versions: Sequence[int], body: Callable[[int], Sequence[Buffer]], timeout_s: float
+) -> Callable[[Channel], tuple[int, memoryview]]:
+    """A request of our own encoding, in the first version that the broker knows; its version and the answer's frame."""
+
+    def ask(channel: Channel) -> tuple[int, memoryview]:
+        version = next((v for v in versions if channel.supports(api_key, v)), None)
+        if version is None:
+            raise BrokerError(
+                codes.UNSUPPORTED_VERSION, f"{channel} knows no version of api {api_key} that we do: {versions}"
+            )
+        flexible = version >= _FLEXIBLE_FROM[api_key]
+        channel.send(api_key, version, body(version), flexible=flexible, timeout_s=timeout_s)
+        return version, channel.wait(timeout_s)
+
+    return ask
+
+
+def _topic_info(topic: metadata.TopicPlace) -> TopicInfo:
     leaders = {
-        p.partition_index: Leader(-1 if p.error_code == codes.LEADER_NOT_AVAILABLE else p.leader_id, p.leader_epoch)
+        p.partition: Leader(-1 if p.error == codes.LEADER_NOT_AVAILABLE else p.leader, p.leader_epoch)
         for p in topic.partitions
     }
-    topic_id = topic.topic_id.bytes if topic.topic_id else NO_TOPIC_ID
-    return TopicInfo(topic.name, topic_id, leaders, topic.error_code, bool(topic.is_internal))
+    return TopicInfo(topic.name, topic.topic_id, leaders, topic.error, topic.is_internal)
 
 
 def group_by(items: Sequence[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

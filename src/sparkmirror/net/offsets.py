@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka.protocol.admin import DescribeProducersRequest
-from kafka.protocol.consumer import ListOffsetsRequest
 
 from sparkmirror.net.cluster import Cluster, Leader, group_by
+from sparkmirror.protocol import list_offsets as protocol
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
 
-LATEST = -1
-EARLIEST = -2
-# A debugging replica sees the leader's log end; a consumer only the high watermark.
-_CONSUMER = -1
-_DEBUGGER = -2
+LATEST, EARLIEST = protocol.LATEST, protocol.EARLIEST
 
 Partition = tuple[str, int]
 
@@ -44,7 +40,7 @@ def list_offsets(
     *,
     committed: bool = False,
     log_end: bool = False,
-) -> dict[Partition, int | int]:
+) -> dict[Partition, int]:
     """Offsets by partition; a partition whose leader answers with an error is left out.
 
     `committed` asks for the last stable offset in place of the high watermark, `log_end` for what
@@ -52,25 +48,15 @@ def list_offsets(
     """
     found: dict[Partition, int] = {}
     for node, group in _by_node(leaders).items():
-        topics = [
-            ListOffsetsRequest.ListOffsetsTopic(
-                name=topic,
-                partitions=[
-                    ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition(
-                        partition_index=p, current_leader_epoch=leaders[topic, p].epoch, timestamp=when
-                    )
-                    for _, p in partitions
-                ],
-            )
-            for topic, partitions in group_by(group, lambda item: item[0]).items()
-        ]
-        request = ListOffsetsRequest(
-            replica_id=_DEBUGGER if log_end else _CONSUMER,
-            isolation_level=READ_COMMITTED if committed else READ_UNCOMMITTED,
-            topics=topics,
+        body = protocol.encode_list_offsets(
+            {partition: leaders[partition].epoch for partition in group},
+            when,
+            replica=protocol.DEBUGGER if log_end else protocol.CONSUMER,
+            isolation=READ_COMMITTED if committed else READ_UNCOMMITTED,
         )
-        for answer in cluster.call(node, request).topics:
-            found |= {(answer.name, p.partition_index): p.offset for p in answer.partitions if not p.error_code}
+        _, frame = cluster.call_raw(node, protocol.API_KEY, (protocol.VERSION,), lambda _, b=body: [b])  # type: ignore[misc]
+        answers = protocol.parse_list_offsets(frame)
+        found |= {partition: offset for partition, (error, offset) in answers.items() if not error}
     return found
 
 
