@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sparkmirror.copy.copy import Copy
@@ -17,9 +16,6 @@ from sparkmirror.offsets.claims import draw_producer_id
 from sparkmirror.topology.standing import Standing
 
 Place = tuple[str, int]
-
-# Each lease fences off the ones before it, also those of an earlier run against the same brokers.
-_FENCES = itertools.count(int(time.time()) % 10_000_000 * 100, FENCE_STEP)
 
 
 @dataclass
@@ -70,25 +66,46 @@ def run_lease(
     """Copy every partition up to the source's last stable offset as it is now."""
     rules = rules or Rules()
     stops = ends(source, topic, committed=bool(rules.isolation))
+    partitions = [
+        LeasePartition(
+            topic=topic,
+            partition=p,
+            remote=remote or topic,
+            stop_at=stop,
+            hint=(hints or {}).get((topic, p)),
+            is_ours=is_ours,
+        )
+        for p, stop in sorted(stops.items())
+    ]
+    return _run(source, target, producer_id, partitions, rules, seconds, unguarded_wait_s)
+
+
+def follow_lease(
+    source: str, target: str, topic: str, producer_id: int, *, seconds: float, unguarded_wait_s: float = 0.0
+) -> Copied:
+    """Copy for so long, with no hint of where it stands."""
+    partitions = [LeasePartition(topic=topic, partition=p, remote=topic) for p in sorted(ends(source, topic))]
+    return _run(source, target, producer_id, partitions, Rules(), seconds, unguarded_wait_s)
+
+
+def _run(
+    source: str,
+    target: str,
+    producer_id: int,
+    partitions: Sequence[LeasePartition],
+    rules: Rules,
+    seconds: float,
+    unguarded_wait_s: float,
+) -> Copied:
     lease = Lease(
         lease_id="0.test.0",
         flow="A->B",
         source=address(source, "A"),
         target=address(target, "B"),
         producer_id=producer_id,
-        fence=next(_FENCES) & 0x7FFFFFFF,
+        fence=_next_fence(),
         seconds=seconds,
-        partitions=tuple(
-            LeasePartition(
-                topic=topic,
-                partition=p,
-                remote=remote or topic,
-                stop_at=stop,
-                hint=(hints or {}).get((topic, p)),
-                is_ours=is_ours,
-            )
-            for p, stop in sorted(stops.items())
-        ),
+        partitions=tuple(partitions),
         unguarded_wait_s=unguarded_wait_s,
         rules=rules,
     )
@@ -100,3 +117,8 @@ def run_lease(
     finally:
         copy.close()
     return copied
+
+
+def _next_fence() -> int:
+    """Higher than that of every lease before, also of other processes: hundredths of a second."""
+    return int(time.time() * 100) % 500_000_000 * FENCE_STEP

@@ -242,7 +242,7 @@ class PositionFinder:
         return Position(
             next_offset=ends.log_end if next_offset is None else next_offset,
             target_next=ends.log_end,
-            last_sequence=tail.header.last_sequence,
+            last_sequence=_last(ends, tail.header.last_sequence),
             log_start=wanted,
             translated=why,
             is_news=bool(why),
@@ -313,7 +313,7 @@ class PositionFinder:
         return Position(
             next_offset=next_offset,
             target_next=ends.log_end,
-            last_sequence=last_sequence,
+            last_sequence=_last(ends, last_sequence),
             source_epoch=hint.source_epoch,
             log_start=hint.log_start,
             translated=hint.translated,
@@ -441,5 +441,6 @@ def _from_hint(hint: Standing) -> Position:
     )
 
 
-def _last(ends: Ends) -> int:
-    return ends.state.last_sequence if ends.state else -1
+def _last(ends: Ends, if_forgotten: int = -1) -> int:
+    """The last sequence as the leader counts: -1 if it forgot our records and has seen only markers since."""
+    return ends.state.last_sequence if ends.state else if_forgotten
