@@ -198,7 +198,7 @@ class Copy:
         if not cursors or room < share // 4:
             return
         left_ms = int((self._deadline - now) * 1000)
-        fetcher.ask(cursors, room, max(0, min(LONGEST_WAIT_MS, left_ms)))
+        fetcher.ask(cursors, min(room, self._throttle.most_bytes), max(0, min(LONGEST_WAIT_MS, left_ms)))
         self._watch(fetcher)
 
     def _take_fetch(self, fetcher: Fetcher, frame: memoryview) -> None:
@@ -313,6 +313,9 @@ class Copy:
         by_id = self._appenders[target.node].version == produce.BY_ID
         cursor.target_key = place.target.topic_id if by_id else place.target.name
         self._roster.settle(cursor, place, finding.result)
+        if cursor.queue:
+            self._appenders[target.node].offer(cursor)
+            self._send(self._appenders[target.node])
 
     # -- the end
 

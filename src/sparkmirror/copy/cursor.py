@@ -92,8 +92,9 @@ class Cursor:
         self.state = State.COPYING
         self.queue.restart(position.next_offset, (position.last_sequence + 1) & SEQUENCE_MASK)
         self.queue.fills_holes = not position.translated
+        self.queue.skip_to(position.fetch_from)
         self.queue.epoch = position.source_epoch
-        self.fetch_offset = max(position.next_offset, position.fetch_from)
+        self.fetch_offset = self.queue.position
         self.source_next, self.target_next = position.next_offset, position.target_next
         self._last_sequence = position.last_sequence
         self._ids = place.source_id, place.target_id

@@ -48,6 +48,7 @@ class Place:
     hint: Standing | None = None
     check_range: bool = False
     unequal: str = ""  # why equal offsets can't be kept from here on
+    stop_at: int | None = None
     is_forgotten: bool = False  # the leader does not know our producer, and takes only a first sequence (before 2.5)
     notes: list[str] = field(default_factory=list)  # facts that a policy tolerated here
 
@@ -122,7 +123,7 @@ class PositionFinder:
                 position = self._decide(place, Ends(states[key], log_ends[key]))
                 if position is not None and place.is_forgotten:
                     position = replace(position, last_sequence=-1)
-                if position is not None and place.check_range:
+                if position is not None and (place.check_range or _is_beyond(place.stop_at, position)):
                     position = self._bring_into_range(place, position)
             except MirrorError as error:
                 found[index] = error
@@ -439,6 +440,11 @@ def _from_hint(hint: Standing) -> Position:
         log_start=hint.log_start,
         translated=hint.translated,
     )
+
+
+def _is_beyond(stop_at: int | None, position: Position) -> bool:
+    """More was copied than there was to copy: then the source has lost something."""
+    return stop_at is not None and position.next_offset > stop_at
 
 
 def _last(ends: Ends, if_forgotten: int = -1) -> int:

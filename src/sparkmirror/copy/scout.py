@@ -245,5 +245,12 @@ def _place(cursor: Cursor, source: Metadata, target: Metadata) -> Place | str:
             return f"{side} {name}-{leased.partition} has no leader"
     assert here is not None and there is not None
     return Place(
-        leased.partition, here, there, cursor.hint, cursor.is_out_of_range, cursor.unequal, cursor.is_forgotten
+        leased.partition,
+        here,
+        there,
+        cursor.hint,
+        check_range=cursor.is_out_of_range,
+        unequal=cursor.unequal,
+        stop_at=leased.stop_at,
+        is_forgotten=cursor.is_forgotten,
     )

@@ -1,8 +1,10 @@
-"""A ceiling on bytes a second: a bucket that fills with time and may be overdrawn by one fetch."""
+"""A ceiling on bytes a second: a bucket that fills with time and may be overdrawn by one fetch, a small one."""
 
 from __future__ import annotations
 
 BURST_S = 0.25
+LEAST_BYTES = 64 << 10
+NO_CEILING = 1 << 30
 
 
 class Throttle:
@@ -12,6 +14,11 @@ class Throttle:
         self._rate = bytes_per_second
         self._left = 0.0
         self._at = now
+
+    @property
+    def most_bytes(self) -> int:
+        """How much one fetch may ask for."""
+        return max(LEAST_BYTES, int(self._rate * BURST_S)) if self._rate else NO_CEILING
 
     def take(self, size: int) -> None:
         self._left -= size
