@@ -21,7 +21,7 @@ class Measurement:
     p50_ms: float | None = None
     p99_ms: float | None = None
     worst_ms: float | None = None
-    peak_rss_bytes: int | None = None
+    peak_memory_bytes: int | None = None
     records: int | None = None
     surplus: int = 0
     note: str = ""

@@ -32,7 +32,7 @@ def measure_once(bench: Bench, setup: Setup) -> Measurement:
             scenario="once",
             wall_s=time.perf_counter() - mirror.began,
             cpu_s=mirror.meter.cpu_s(),
-            peak_rss_bytes=mirror.meter.peak_rss_bytes,
+            peak_memory_bytes=mirror.meter.peak_memory_bytes,
             records=records,
             surplus=subject.count_surplus("once"),
             note=note,

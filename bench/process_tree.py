@@ -36,7 +36,7 @@ class Use:
     parent: int
     own_s: float
     reaped_s: float
-    rss_bytes: int
+    memory_bytes: int
 
 
 Sample = Mapping[Identity, Use]
@@ -87,7 +87,7 @@ class TreeMeter:
         self._members: dict[Identity, psutil.Process] = {}
         self._sample: Sample = {}
         self._account = Account()
-        self._peak_rss = 0
+        self._peak_memory = 0
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="tree-meter", daemon=True)
@@ -116,13 +116,13 @@ class TreeMeter:
 
     def reset_peak(self) -> None:
         with self._lock:
-            self._peak_rss = 0
+            self._peak_memory = 0
             self._take_sample()
 
     @property
-    def peak_rss_bytes(self) -> int:
-        """The largest sum of resident memory seen since `reset_peak`. Pages that forks share count for each."""
-        return self._peak_rss
+    def peak_memory_bytes(self) -> int:
+        """The largest sum of resident memory seen since `reset_peak`. Pages that forks share count once (PSS)."""
+        return self._peak_memory
 
     def living(self) -> list[psutil.Process]:
         with self._lock:
@@ -143,7 +143,7 @@ class TreeMeter:
         self._account.add(found)
         self._members = {identity: p for identity, p in self._members.items() if identity in found}
         self._sample = found
-        self._peak_rss = max(self._peak_rss, sum(use.rss_bytes for use in found.values()))
+        self._peak_memory = max(self._peak_memory, sum(use.memory_bytes for use in found.values()))
 
     def _is_top(self, identity: Identity) -> bool:
         """The root, or one that lost its parent. Others are found from there: each look costs a pass over all pids."""
@@ -167,7 +167,7 @@ def _look_at(process: psutil.Process) -> Use | None:
             times = process.cpu_times()
             own = times.user + times.system
             reaped = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
-            rss = 0 if process.status() == psutil.STATUS_ZOMBIE else process.memory_info().rss
-            return Use(process.ppid(), own, reaped, rss)
+            parent, is_zombie = process.ppid(), process.status() == psutil.STATUS_ZOMBIE
+        return Use(parent, own, reaped, 0 if is_zombie else process.memory_full_info().pss)
     except psutil.NoSuchProcess:
         return None

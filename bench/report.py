@@ -19,12 +19,12 @@ COLUMNS = (
     "p50 ms",
     "p99 ms",
     "worst ms",
-    "peak RSS MB",
+    "peak memory MB",
     "records",
     "check",
     "note",
 )
-RATIO_COLUMNS = ("scenario", "sparkmirror against", "wall", "CPU", "p50", "p99", "worst", "peak RSS")
+RATIO_COLUMNS = ("scenario", "sparkmirror against", "wall", "CPU", "p50", "p99", "worst", "peak memory")
 LEFT = frozenset({"scenario", "mirror", "check", "note", "sparkmirror against"})
 
 Rows = list[tuple[str, ...]]
@@ -45,7 +45,7 @@ def _result_row(m: Measurement) -> tuple[str, ...]:
         _number(m.p50_ms, 1),
         _number(m.p99_ms, 1),
         _number(m.worst_ms, 1),
-        _number(m.peak_rss_bytes and m.peak_rss_bytes / 1e6, 0),
+        _number(m.peak_memory_bytes and m.peak_memory_bytes / 1e6, 0),
         MISSING if m.records is None else f"{m.records:,}",
         check_text(m),
         m.note,
@@ -83,7 +83,7 @@ def _ratio_row(ours: Measurement, theirs: Measurement) -> tuple[str, ...]:
         ratio_text(ours.p50_ms, theirs.p50_ms),
         ratio_text(ours.p99_ms, theirs.p99_ms),
         ratio_text(ours.worst_ms, theirs.worst_ms),
-        ratio_text(ours.peak_rss_bytes, theirs.peak_rss_bytes),
+        ratio_text(ours.peak_memory_bytes, theirs.peak_memory_bytes),
     )
 
 

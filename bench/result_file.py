@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.measurement import Alone, Measurement
 from bench.report import COLUMNS, RATIO_COLUMNS, markdown_table, ratio_rows, result_rows
 from bench.setups import TASKS_MAX, example_properties
-from bench.sizes import PARTITIONS, Sizes
+from bench.sizes import MANY_PARTITIONS, PARTITIONS, Sizes
 
 METHOD = f"""\
 All mirrors ran one after the other between the same two brokers (one node a cluster, Kafka's own heap and JVM
@@ -26,8 +26,12 @@ flags), on the machine that the brokers and the producer share. Topics of {PARTI
 - **idle**: CPU of a minute in which nothing is produced.
 - **once**: a cold start on a topic of the size of the burst, until the process has ended
   (MirrorMaker 2, which does not end: until the last record is readable).
+- **backlog**: a cold start on 100 byte records in batches of 1 to 10, from a tenth of them to all.
+- **partitions**: a cold start on {MANY_PARTITIONS:,} partitions with 1 MB each, from the start of the process.
+  **idle-many**: CPU of a minute in which nothing is produced, with all of them.
 
-CPU is that of the whole process tree, ended members included. Peak RSS is the largest sum over the tree, sampled.
+CPU is that of the whole process tree, ended members included. Peak memory is the largest sum over the tree, sampled;
+pages that processes share count once (PSS).
 `check` compares the end offsets of source and target. A ratio of `1/8.3` means that sparkmirror needs that part of
 what the other needs. MirrorMaker 2 emits heartbeats, checkpoints and offset syncs meanwhile, as it does by default."""
 
@@ -90,7 +94,9 @@ def _failures(measurements: Sequence[Measurement]) -> list[str]:
 
 
 def _properties(name: str, scenarios: Sequence[str]) -> str:
-    topics = [scenario for scenario in scenarios if scenario not in {"idle", "once"}]
+    topics = [
+        scenario for scenario in scenarios if scenario not in {"idle", "once", "backlog", "partitions", "idle-many"}
+    ]
     return f"{name}:\n\n```properties\n{example_properties(name, topics)}```"
 
 

@@ -107,7 +107,7 @@ def measure_start_up(subject: Subject) -> Measurement:
         scenario="start-up",
         wall_s=time.perf_counter() - subject.mirror.began,
         cpu_s=subject.mirror.meter.cpu_s(),
-        peak_rss_bytes=subject.mirror.meter.peak_rss_bytes,
+        peak_memory_bytes=subject.mirror.meter.peak_memory_bytes,
         records=sum(subject.bench.pair.source.ends(subject.topics("start-up")[0]).values()),
         surplus=subject.count_surplus("start-up"),
     )
@@ -134,7 +134,7 @@ def measure_burst(subject: Subject, scenario: str) -> Measurement:
         scenario=scenario,
         wall_s=wall_s,
         cpu_s=cpu_s,
-        peak_rss_bytes=meter.peak_rss_bytes,
+        peak_memory_bytes=meter.peak_memory_bytes,
         records=sent.total(),
         surplus=subject.count_surplus(scenario),
         note=f"producer done after {produced_s:.1f} s",
@@ -159,14 +159,14 @@ def measure_single_records(subject: Subject) -> Measurement:
         p50_ms=percentile(values, 50),
         p99_ms=percentile(values, 99),
         worst_ms=max(values),
-        peak_rss_bytes=meter.peak_rss_bytes,
+        peak_memory_bytes=meter.peak_memory_bytes,
         records=len(values),
         surplus=subject.count_surplus("latency"),
         note=f"over {seconds:.0f} s",
     )
 
 
-def measure_idle(subject: Subject) -> Measurement:
+def measure_idle(subject: Subject, scenario: str = "idle") -> Measurement:
     """Nothing is produced; CPU a minute."""
     meter, seconds = subject.mirror.meter, subject.bench.sizes.idle_s
     time.sleep(min(5.0, subject.bench.sizes.settle_s))
@@ -178,9 +178,9 @@ def measure_idle(subject: Subject) -> Measurement:
     cpu_s, seconds = meter.cpu_s() - cpu_before, time.perf_counter() - began
     return Measurement(
         mirror=subject.setup.name,
-        scenario="idle",
+        scenario=scenario,
         cpu_s=cpu_s * 60 / seconds,
-        peak_rss_bytes=meter.peak_rss_bytes,
+        peak_memory_bytes=meter.peak_memory_bytes,
         note=f"CPU a minute, over {seconds:.0f} s",
     )
 

@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from confluent_kafka import KafkaException
 
 from bench.clusters import BenchError
+from bench.cold import COLD
 from bench.measurement import Measurement
 from bench.mirrors import start_mirror
 from bench.once import measure_once
 from bench.scenarios import WHILE_RUNNING, Bench, Subject
 from bench.setups import Setup, topic_name
+from bench.sizes import MANY_PARTITIONS, PARTITIONS
 from sparkmirror.errors import SparkmirrorError
 
 Record = Callable[[Measurement], None]
@@ -36,6 +38,15 @@ def run_mirror(bench: Bench, name: str, wanted: Sequence[str], record: Record) -
                 record(measure_once(bench, setup))
             except FAILURES as error:
                 record(_failed(bench, name, "once", str(error)))
+    for scenario, measure in COLD.items():
+        if scenario in wanted:
+            setup = _setup(bench, name, scenario, [scenario])
+            with _topics_of(bench, setup, MANY_PARTITIONS if scenario == "partitions" else PARTITIONS):
+                try:
+                    for measured in measure(bench, setup):
+                        record(measured)
+                except FAILURES as error:
+                    record(_failed(bench, name, scenario, str(error)))
 
 
 def _run_session(bench: Bench, name: str, scenarios: Sequence[str], record: Record) -> None:
@@ -76,9 +87,9 @@ def _setup(bench: Bench, name: str, run: str, scenarios: Sequence[str]) -> Setup
 
 
 @contextmanager
-def _topics_of(bench: Bench, setup: Setup) -> Iterator[None]:
+def _topics_of(bench: Bench, setup: Setup, partitions: int = PARTITIONS) -> Iterator[None]:
     """Made before the mirror starts, deleted when it is gone: all runs together would fill a disk."""
-    bench.pair.source.create_topics(setup.topics)
+    bench.pair.source.create_topics(setup.topics, partitions=partitions)
     yield
     bench.pair.source.delete_topics(setup.topics)
     bench.pair.target.delete_topics([setup.remote(topic) for topic in setup.topics])

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCENARIOS = ("start-up", "burst", "lz4", "small", "latency", "idle", "once")
+SCENARIOS = (
+    "start-up",
+    "burst",
+    "lz4",
+    "small",
+    "latency",
+    "idle",
+    "once",
+    "backlog",
+    "partitions",
+    "idle-many",  # comes with partitions
+)
 MIRRORS = ("mm2", "mm2-tuned", "sparkmirror")
 PARTITIONS = 4
+MANY_PARTITIONS = 1000
 RECORD_BYTES = 1000
 SMALL_RECORD_BYTES = 100
 
@@ -18,6 +30,7 @@ class Sizes:
     scale: float
     burst_records: int
     small_records: int
+    backlog_records: int
     latency_records: int
     idle_s: float
     settle_s: float
@@ -30,6 +43,7 @@ class Sizes:
             scale=scale,
             burst_records=round(1_000_000 * scale),
             small_records=round(1_000_000 * scale),
+            backlog_records=round(3_000_000 * scale),
             latency_records=max(20, round(200 * shorter)),
             idle_s=max(5.0, 60 * shorter),
             settle_s=max(2.0, 20 * shorter),

@@ -83,7 +83,7 @@ def test_meter_counts_a_child_that_has_ended(code: str) -> None:
         write_line(process)
         read_line(process)
         assert burnt_s <= meter.cpu_s() < burnt_s + 0.3
-        assert meter.peak_rss_bytes > 0
+        assert meter.peak_memory_bytes > 0
         assert [p.pid for p in meter.living()] == [process.pid]
 
 

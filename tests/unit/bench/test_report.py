@@ -14,9 +14,11 @@ from bench.report import COLUMNS, check_text, markdown_table, ratio_rows, result
 from bench.result_file import Run, alone_text, result_text, write_result
 from bench.sizes import Sizes
 
-MM2 = Measurement(mirror="mm2", scenario="burst", wall_s=20.0, cpu_s=16.6, peak_rss_bytes=2_000_000_000, records=1_000)
+MM2 = Measurement(
+    mirror="mm2", scenario="burst", wall_s=20.0, cpu_s=16.6, peak_memory_bytes=2_000_000_000, records=1_000
+)
 OURS = Measurement(
-    mirror="sparkmirror", scenario="burst", wall_s=5.0, cpu_s=2.0, peak_rss_bytes=3_000_000_000, records=1_000
+    mirror="sparkmirror", scenario="burst", wall_s=5.0, cpu_s=2.0, peak_memory_bytes=3_000_000_000, records=1_000
 )
 LATENCY = Measurement(
     mirror="mm2", scenario="latency", p50_ms=11.04, p99_ms=40.0, worst_ms=99.96, records=200, surplus=3
