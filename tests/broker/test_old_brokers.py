@@ -154,9 +154,9 @@ def test_internal_topics_are_written_and_read(cluster: Cluster, topic: str) -> N
 def test_producer_id_is_claimed_once_and_the_lead_is_taken(cluster: Cluster, topic: str) -> None:
     one, two = Claims(cluster, topic, 1), Claims(cluster, topic, 1)
     assert one.claim_producer_id() == two.claim_producer_id() >= 0
-    one.lead()
+    one.lead(20.0)
     assert one.leads()
-    two.lead()
+    two.lead(20.0)
     one.refresh()
     assert two.leads() and not one.leads()
 

@@ -61,7 +61,7 @@ class Stage:
     def lead(self) -> Claims:
         claims = Claims(self.target, self.source, 1)
         claims.claim_producer_id()
-        claims.lead()
+        claims.lead(20.0)
         return claims
 
 

@@ -24,7 +24,7 @@ from tests.support.lease_process import start_lease_process
 from tests.support.leases import ends, new_producer_id, run_lease
 from tests.support.same_log import assert_same_log
 
-KILLS = int(os.environ.get("KILLS", "12"))
+KILLS = int(os.environ.get("KILLS", "5"))
 SEED = int(os.environ.get("SEED", str(random.randrange(10_000))))
 PARTITIONS = 4
 THREE_DAYS_MS = 3 * 86_400_000

@@ -36,6 +36,7 @@ log = logging.getLogger("sparkmirror.flow")
 LEADERSHIP_EVERY_S = 2.0
 # A generation lasts about one round; rounds that are planned early share it.
 FENCES_A_GENERATION = 4 * FENCE_STEP
+CALM_LEASE_S = 60.0  # a round while nothing happens
 LONGEST_LEASE = 2  # times lease.seconds, if no successor comes
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
@@ -71,6 +72,7 @@ class FlowKeeper:
         self._written: dict[Place, Standing] = {}
         self._unguarded_until = 0.0
         self._fence = 0
+        self.is_calm = False  # nothing has happened for a while: long leases are wanted
         self._fill_with = MARKERS
         self._last_change = time.monotonic()
         self._last_generation = -1
@@ -114,6 +116,7 @@ class FlowKeeper:
         weights: Mapping[Place, float],
         troubled: Collection[Place],
         stop_at: Mapping[Place, int] | None,
+        calm: bool,
     ) -> list[Lease]:
         """Leases for the next round; none while there is nothing to do or another driver leads."""
         view = self.view
@@ -133,15 +136,26 @@ class FlowKeeper:
                 target=self.target.address,
                 producer_id=self._producer_id,
                 fence=fence,
-                seconds=LONGEST_LEASE * self.flow.lease_s,
+                seconds=self._longest_s(calm),
                 partitions=tuple(
                     replace(wanted[k], hint=hints.get(k) or self._written.get(k), troubled=k in troubled) for k in group
                 ),
                 unguarded_wait_s=max(0.0, self._unguarded_until - time.monotonic()),
+                is_calm=calm,
                 rules=self._rules(len(groups)),
             )
             for index, group in enumerate(groups)
         ]
+
+    def _longest_s(self, calm: bool) -> float:
+        """A lease lasts longer than its round only if no successor comes."""
+        return LONGEST_LEASE * self.flow.lease_s + (CALM_LEASE_S if calm else 0.0)
+
+    @property
+    def may_be_calm(self) -> bool:
+        """Who takes over must know how long a lease may last before one lasts so long."""
+        leader = self._claims.leader
+        return self._claims.leads() and leader is not None and leader.longest_s >= self._longest_s(True)
 
     def _next_fence(self) -> int:
         """Higher than every fence before, also those of earlier drivers: generations only grow."""
@@ -248,9 +262,10 @@ class FlowKeeper:
         self._read_facts()
         earlier = self._claims.leader
         if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
-            self._unguarded_until = time.monotonic() + LONGEST_LEASE * self.flow.lease_s + SKEW_MARGIN_S
+            longest_s = earlier.longest_s or self._longest_s(True)
+            self._unguarded_until = time.monotonic() + longest_s + SKEW_MARGIN_S
         self._has_led = True
-        self.view.generation = self._claims.lead()
+        self.view.generation = self._claims.lead(self._longest_s(False))
         self._note_leadership()
 
     def _tend_leadership(self) -> None:
@@ -258,8 +273,8 @@ class FlowKeeper:
         self._note_leadership()
         silent_s = time.monotonic() - self._last_change
         if self.view.leads:
-            if silent_s >= self.flow.lease_s:
-                self.view.generation = self._claims.lead()
+            if silent_s >= self.flow.lease_s or (self.is_calm and not self.may_be_calm):
+                self.view.generation = self._claims.lead(self._longest_s(self.is_calm))
                 self._note_leadership()
         elif self._ready.is_set() and (not self._has_led or self._is_vacant(silent_s)):
             self._take_lead()

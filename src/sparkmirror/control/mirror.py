@@ -6,7 +6,8 @@
 
 A round is published some seconds before the last one's time is over, so that Spark starts its tasks. When these are
 there, the desk lets the last ones end, and when they are done the new ones go. New partitions or a lost task bring the
-next round forward; a lost lead ends the leases at once.
+next round forward; a lost lead ends the leases at once. While nothing happens a round lasts a minute; the first task
+that has something to do says so, and the next round is a usual one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sparkmirror.config.model import MirrorConfig
 from sparkmirror.control.discovery import Place
-from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.flow import CALM_LEASE_S, FlowKeeper
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.once import OnceGoal
 from sparkmirror.control.status import mirror_status, progress_line, write_status
@@ -53,6 +54,7 @@ STATUS_EVERY_S = 2.0
 IDLE_S = 0.5
 SHORTEST_ROUND_S = 1.0
 STOP_WAIT_S = 2.5
+CALM_AFTER = 3  # rounds
 RESTART_PAUSE_S = 1.0
 
 
@@ -83,6 +85,7 @@ class Mirror:
         self._next_line = time.monotonic() + PROGRESS_EVERY_S
         self._next_status = 0.0
         self._restart_at = 0.0
+        self._last_news = time.monotonic()
 
     def stop(self) -> None:
         """Ask for the end; safe in a signal handler."""
@@ -120,14 +123,32 @@ class Mirror:
         self._watch(current, current.going, START_TIMEOUT_S)
         if time.monotonic() - began >= START_TIMEOUT_S:
             log.warning("Spark has not started all tasks within %.0f s: has it executors and slots?", START_TIMEOUT_S)
-        lease_s = min(keeper.flow.lease_s for keeper in self.keepers)
+        lease_s = CALM_LEASE_S if leases[0].is_calm else self._lease_s
         self._watch(current, current.ended, lease_s - min(LEAD_S, lease_s / 2))
         if current.ended():
             self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
 
+    @property
+    def _lease_s(self) -> float:
+        return min(keeper.flow.lease_s for keeper in self.keepers)
+
+    def _is_calm(self) -> bool:
+        """Nothing was copied for some rounds, and nothing waits for its cause to go: then a round may be long."""
+        quiet_s = time.monotonic() - self._last_news
+        calm = self._goal is None and quiet_s > CALM_AFTER * self._lease_s
+        calm = calm and not any(self.ledger.troubled(keeper.flow.name) for keeper in self.keepers)
+        for keeper in self.keepers:
+            keeper.is_calm = calm
+        return calm and all(keeper.may_be_calm for keeper in self.keepers)
+
+    def _note_news(self) -> None:
+        """Something was copied, or stands still."""
+        self._last_news = time.monotonic()
+
     def _plan(self, number: int) -> list[Lease]:
         hints = self._hints()
         goal = self._goal
+        calm = self._is_calm()
         leases: list[Lease] = []
         for keeper in self.keepers:
             leases += keeper.plan(
@@ -137,6 +158,7 @@ class Mirror:
                 weights=self.ledger.traffic(keeper.flow.name),
                 troubled=self.ledger.troubled(keeper.flow.name),
                 stop_at=goal.stop_at(keeper, hints) if goal else None,
+                calm=calm,
             )
         return leases
 
@@ -183,7 +205,7 @@ class Mirror:
         log.info("starting Spark (%s)", plan_master(self.config.spark.get("spark.master", DEFAULT_MASTER), wanted))
         self.spark = start_spark(self.config.spark, wanted, self._workspace)
         self.spark.streams.addListener(self.figures)
-        self._desk = Desk(desk_host(self.spark))
+        self._desk = Desk(desk_host(self.spark), self._end_calm)
         self.queries = [self._start_query(name) for name in QUERIES]
         for keeper in self.keepers:
             keeper.may_lead()
@@ -193,7 +215,13 @@ class Mirror:
         assert self.spark is not None and self._desk is not None
         return start_query(self.spark, self._desk, name, self._take_receipts, self._workspace)
 
+    def _end_calm(self) -> None:
+        self._note_news()
+        self._note_change()
+
     def _take_receipts(self, receipts: list[Receipt]) -> None:
+        if receipts:
+            self._note_news()
         moved = self.ledger.take(receipts)
         for keeper in self.keepers:
             keeper.write_progress(moved.get(keeper.flow.name, {}))

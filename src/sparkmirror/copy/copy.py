@@ -17,7 +17,7 @@ from typing import Protocol
 
 from sparkmirror.copy.appender import Appender, Filled
 from sparkmirror.copy.cursor import Cursor
-from sparkmirror.copy.fetcher import Fetcher
+from sparkmirror.copy.fetcher import LONGEST_WAIT_MS, Fetcher
 from sparkmirror.copy.lease import TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.position import Position
@@ -34,7 +34,6 @@ from sparkmirror.topology.standing import Standing
 
 IN_FLIGHT_BYTES = 32 << 20
 FETCH_BYTES = 8 << 20
-LONGEST_WAIT_MS = 500
 RECEIPTS_EVERY_S = 1.0
 DRAIN_S = 2.0
 WRITING_S = 10.0
@@ -198,7 +197,7 @@ class Copy:
         if not cursors or room < share // 4:
             return
         left_ms = int((self._deadline - now) * 1000)
-        fetcher.ask(cursors, min(room, self._throttle.most_bytes), max(0, min(LONGEST_WAIT_MS, left_ms)))
+        fetcher.ask(cursors, min(room, self._throttle.most_bytes), max(0, left_ms))
         self._watch(fetcher)
 
     def _take_fetch(self, fetcher: Fetcher, frame: memoryview) -> None:

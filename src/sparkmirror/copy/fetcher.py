@@ -18,7 +18,9 @@ from sparkmirror.protocol import codes, fetch
 PARTITION_BYTES = 4 << 20
 BUSY_BYTES = 64 << 10
 GATHER_BYTES = 1 << 20
-GATHER_MS = 5
+GATHER_MS = 10
+FIRST_WAIT_MS = 50
+LONGEST_WAIT_MS = 2000
 
 Asked = tuple[int, int]  # term and offset
 
@@ -31,6 +33,7 @@ class Fetcher:
         self.channel = channel
         self.reserved_bytes = 0
         self.paused_until = 0.0  # the broker throttles us
+        self._wait_ms = FIRST_WAIT_MS
         self._last_bytes = 0
         self._isolation = isolation
         by_id = channel.supports(fetch.API_KEY, fetch.BY_ID)
@@ -44,9 +47,11 @@ class Fetcher:
     def idle(self) -> bool:
         return not self.channel.pending
 
-    def ask(self, cursors: Iterable[Cursor], max_bytes: int, max_wait_ms: int) -> None:
+    def ask(self, cursors: Iterable[Cursor], max_bytes: int, left_ms: int) -> None:
         """Send the next fetch for exactly these cursors.
 
+        A partition that joins must wait until the fetch under way is answered. So the first waits of a session are
+        short, and get longer while nothing arrives and nobody joins.
         While much arrives, the broker is asked to gather for a few milliseconds: a fetch for each producer's
         batch would cost more than the copy. A single record is never waited with.
         """
@@ -55,6 +60,10 @@ class Fetcher:
         full = self._epoch == fetch.FULL_SESSION_EPOCH
         changed = [c for c, asked in wanted.items() if full or self._known.get(c) != asked]
         left = [] if full else [c for c in self._known if c not in wanted]
+        if full or left or len(wanted) != len(self._known) or self._last_bytes >= BUSY_BYTES:
+            self._wait_ms = FIRST_WAIT_MS
+        max_wait_ms = min(self._wait_ms, left_ms)
+        self._wait_ms = min(2 * self._wait_ms, LONGEST_WAIT_MS)
         body = fetch.encode_fetch(
             self.version,
             {key: [_wish(c) for c in group] for key, group in group_by(changed, _key).items()},

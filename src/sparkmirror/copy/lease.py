@@ -52,6 +52,7 @@ class Rules:
 class Lease:
     """What a task needs to know. `unguarded_wait_s`: see `copy.position`.
 
+    `is_calm`: a long one, since nothing has happened for a while; the desk wants to hear when something does.
     `fence` is higher than that of every earlier lease of the flow, by `FENCE_STEP` at least: markers carry it.
     """
 
@@ -64,6 +65,7 @@ class Lease:
     seconds: float
     partitions: tuple[LeasePartition, ...]
     unguarded_wait_s: float = 0.0
+    is_calm: bool = False
     rules: Rules = field(default_factory=Rules)
 
     @property

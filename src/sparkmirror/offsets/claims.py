@@ -44,7 +44,10 @@ def claims_topic(source_alias: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """The newest leader record of a flow. Times are by the driver's clock; `since_ms` -1: not said."""
+    """The newest leader record of a flow. Times are by the driver's clock; `since_ms` -1: not said.
+
+    `longest_s`: how long its leases may last, 0 if that is not said.
+    """
 
     generation: int
     driver: str
@@ -53,6 +56,7 @@ class Leadership:
     since_ms: int = -1
     host: str = ""
     pid: int = -1
+    longest_s: float = 0.0
 
     def __str__(self) -> str:
         return f"driver {self.driver[:8]}" + (f" on {self.host} (pid {self.pid})" if self.host else "")
@@ -73,6 +77,7 @@ class Claims:
         self.made: dict[str, str] = {}  # topic -> id
         self._next = 0
         self._since_ms = -1
+        self._longest_s = 0.0
 
     def claim_producer_id(self) -> int:
         """The flow's producer id: the one claimed first, ours or not."""
@@ -86,10 +91,11 @@ class Claims:
             raise ConnectionLostError(f"{self._topic.name} does not show the claim that was written")
         return self._producer_id
 
-    def lead(self) -> int:
-        """Write a leader record; its offset is the new generation."""
+    def lead(self, longest_s: float) -> int:
+        """Write a leader record; its offset is the new generation. No lease of it lasts longer than `longest_s`."""
         if not self.leads():
             self._since_ms = int(time.time() * 1000)
+        self._longest_s = longest_s
         generation = self._say(released=False)
         self.refresh()
         return generation
@@ -118,6 +124,7 @@ class Claims:
             "host": platform.node(),
             "pid": os.getpid(),
             "since_ms": self._since_ms,
+            "longest_s": self._longest_s,
         }
         if released:
             value["released"] = True
@@ -148,7 +155,7 @@ def parse_leadership(record: InternalRecord, source_alias: str) -> Leadership | 
     key, value = _parse(record.key), _parse(record.value)
     if key.get("leader") != source_alias or "driver" not in value:
         return None
-    since_ms, pid = value.get("since_ms"), value.get("pid")
+    since_ms, pid, longest_s = value.get("since_ms"), value.get("pid"), value.get("longest_s")
     return Leadership(
         generation=record.offset,
         driver=str(value["driver"]),
@@ -157,6 +164,7 @@ def parse_leadership(record: InternalRecord, source_alias: str) -> Leadership | 
         since_ms=since_ms if isinstance(since_ms, int) else -1,
         host=str(value.get("host", "")),
         pid=pid if isinstance(pid, int) else -1,
+        longest_s=float(longest_s) if isinstance(longest_s, int | float) else 0.0,
     )
 
 

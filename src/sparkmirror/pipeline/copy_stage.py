@@ -50,8 +50,13 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
         copy.warm_up()
         yield []  # Spark sets up a worker's output at its first rows, which takes long: not while copying
         hints = cord.wait_for_turn(lease.lease_id)
-        if hints is not None:
-            yield from copy.run(hints, cord.tell_done)
+        is_calm = lease.is_calm
+        for receipts in copy.run(hints, cord.tell_done) if hints is not None else ():
+            if receipts and is_calm:
+                is_calm = False
+                cord.tell_news()
+            if receipts:
+                yield receipts
     finally:
         copy.close()
         progress.close()

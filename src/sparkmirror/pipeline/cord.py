@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 from collections.abc import Mapping
@@ -52,6 +53,11 @@ class Cord:
             self._send({"done": done})
         except OSError:
             return
+
+    def tell_news(self) -> None:
+        """Something happens in a flow that was calm."""
+        with contextlib.suppress(OSError):
+            self._send({"news": True})
 
     def _ask(self, question: dict[str, Any]) -> dict[str, Any] | None:
         try:

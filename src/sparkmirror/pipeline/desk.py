@@ -68,7 +68,8 @@ class Round:
 class Desk:
     """One desk a driver. All state is behind one condition; handlers run on a thread a connection."""
 
-    def __init__(self, host: str = "127.0.0.1") -> None:
+    def __init__(self, host: str = "127.0.0.1", on_news: Callable[[], None] = lambda: None) -> None:
+        self.on_news = on_news
         self.token = secrets.token_hex(16)
         self.changed = threading.Condition()
         self._rounds: dict[int, Round] = {}
@@ -244,6 +245,9 @@ class _Handler(socketserver.StreamRequestHandler):
                 return
             self.tell({"go": hints})
             said = self._hear()
+            while said and "news" in said:
+                self.desk.on_news()
+                said = self._hear()
             done = said.get("done") if said else None
         except (OSError, ValueError):
             done = None
