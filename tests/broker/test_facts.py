@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
-from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics, total
+from tests.support.kafka_client import await_condition, create_topic, produce, read_all, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs import make_append_time, make_late_start, make_small_batches, make_transactions
@@ -77,20 +77,3 @@ def test_records_that_were_removed_before_they_were_copied_are_a_gap_with_its_ra
         assert mirror.wait(90) == 1
         assert "gap: source offsets 50..79 were removed" in mirror.log()
     assert total(pair.target, f"A.{topic}") == 50
-
-
-@pytest.mark.timeout(240)
-def test_a_source_topic_that_was_made_anew_is_named_and_nothing_is_mixed(pair: Pair, topic: str) -> None:
-    create_topic(pair.source, topic, 1)
-    text = properties(pair.source, pair.target, topic)
-    produce(pair.source, topic, ({"value": b"old %d" % i} for i in range(50)))
-    with MirrorProcess(text, "--once") as mirror:
-        assert mirror.wait(90) == 0, mirror.log()
-    delete_topic(pair.source, topic)
-    await_condition(lambda: topic not in topics(pair.source), "the deletion")
-    create_topic(pair.source, topic, 1)
-    produce(pair.source, topic, ({"value": b"new %d" % i} for i in range(80)))
-    with MirrorProcess(text, "--once") as mirror:
-        assert mirror.wait(90) == 1
-        assert "source-recreated: the source topic" in mirror.log()
-    assert [r.value for r in read_all(pair.target, f"A.{topic}")[0]] == [b"old %d" % i for i in range(50)]

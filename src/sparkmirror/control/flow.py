@@ -81,6 +81,7 @@ class FlowKeeper:
         self._stop = threading.Event()
         self._ready = threading.Event()
         self._wake = threading.Event()
+        self._is_stale = threading.Event()
         self._complained_at = -COMPLAIN_EVERY_S
         self._thread = threading.Thread(target=self._run, name=f"flow {flow.name}", daemon=True)
 
@@ -120,7 +121,7 @@ class FlowKeeper:
     ) -> list[Lease]:
         """Leases for the next round; none while there is nothing to do or another driver leads."""
         view = self.view
-        if not view.leads or view.landscape is None or self._producer_id is None:
+        if not view.leads or view.landscape is None or self._producer_id is None or self._is_stale.is_set():
             return []
         wanted = {(p.topic, p.partition): p for p in view.landscape.partitions}
         if stop_at is not None:
@@ -206,6 +207,7 @@ class FlowKeeper:
             try:
                 self._begin()
                 self._tend_leadership()
+                self._refresh_progress()
                 if time.monotonic() >= next_look:
                     self._look()
                     next_look = time.monotonic() + self.flow.refresh_topics_interval_s
@@ -229,6 +231,18 @@ class FlowKeeper:
         self._written = self._progress.read()
         self._transactions.believe(self._read_facts())
         self._producer_id = producer_id
+
+    def read_again(self) -> None:
+        """A task was lost. It may have written down where a partition stands: no lease without knowing that."""
+        self._is_stale.set()
+        self._wake.set()
+
+    def _refresh_progress(self) -> None:
+        if self._is_stale.is_set():
+            with self._writing:
+                self._written = self._progress.read()
+            self._is_stale.clear()
+            self._changed()
 
     def _probe_filling(self, producer_id: int) -> str:
         """How holes can be filled here: decided once, before the first byte of a topic."""
@@ -264,6 +278,7 @@ class FlowKeeper:
         if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
             longest_s = earlier.longest_s or self._longest_s(True)
             self._unguarded_until = time.monotonic() + longest_s + SKEW_MARGIN_S
+        self._is_stale.set()  # what the driver before has written since
         self._has_led = True
         self.view.generation = self._claims.lead(self._longest_s(False))
         self._note_leadership()

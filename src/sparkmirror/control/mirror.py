@@ -128,6 +128,12 @@ class Mirror:
         if current.ended():
             self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
 
+    def _heed_lost_tasks(self) -> None:
+        lost = [s for s in self._round.states.values() if s.lost and not s.is_heeded] if self._round else []
+        for state in lost:
+            state.is_heeded = True
+            next(k for k in self.keepers if k.flow.name == state.lease.flow).read_again()
+
     @property
     def _lease_s(self) -> float:
         return min(keeper.flow.lease_s for keeper in self.keepers)
@@ -146,6 +152,7 @@ class Mirror:
         self._last_news = time.monotonic()
 
     def _plan(self, number: int) -> list[Lease]:
+        self._heed_lost_tasks()
         hints = self._hints()
         goal = self._goal
         calm = self._is_calm()

@@ -45,6 +45,7 @@ class LeaseState:
     lease: Lease
     phase: Phase = Phase.PLANNED
     lost: bool = False
+    is_heeded: bool = False  # the driver knows that it was lost
     handler: _Handler | None = None
 
     def end(self) -> None:
@@ -201,6 +202,9 @@ class Desk:
         with self.changed:
             state.lost = state.phase is Phase.GOING and done is None
             state.phase, state.handler = Phase.DONE, None
+            if state.lost:  # what it did to them is known to the clusters alone
+                for p in state.lease.partitions:
+                    self._hints.pop((state.lease.flow, p.topic, p.partition), None)
             for topic, partition, *hint in done or ():
                 self._hints[state.lease.flow, topic, partition] = Standing(*hint)
             self.changed.notify_all()
