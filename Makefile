@@ -22,6 +22,8 @@ $(READY): requirements/dev.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@set -o pipefail; $(PIP) --require-hashes -r requirements/dev.txt | $(PROGRESS)
 	@set -o pipefail; $(PIP) --no-deps --no-build-isolation --no-index -e . | $(PROGRESS)
+	@echo "Compiling kernels ..."
+	@$(BIN)/python -m sparkmirror.batch.warm
 	@touch $(READY)
 
 demo: setup

@@ -17,3 +17,7 @@ def warm_up() -> None:
     data = np.frombuffer(batch, np.uint8)
     found = scan_batches(data, 0, aborted=[(1, 0)])
     rebuild(data, found.rows, keep_first=0, keep_end=1, limit=NO_LIMIT)
+
+
+if __name__ == "__main__":
+    warm_up()
