@@ -11,6 +11,7 @@ from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.offsets.claims import claims_topic
+from sparkmirror.offsets.facts_topic import facts_topic
 from sparkmirror.offsets.progress import progress_topic
 from tests.support.kafka_client import (
     assert_same,
@@ -45,6 +46,7 @@ def test_killed_while_the_follower_stands_still(topic: str) -> None:
         create_topic_on(b, remote, 1, [leader.id, follower.id])
         create_topic_on(b, claims_topic("A"), 1, [leader.id, third.id])
         create_topic_on(b, progress_topic("A"), 25, [leader.id, third.id])
+        create_topic_on(b, facts_topic("A"), 5, [leader.id, third.id])
         produce(a, topic, ({"value": b"%d" % i} for i in range(1000)))
         with MirrorProcess(properties(a, b, topic)) as mirror:
             await_condition(lambda: total(b, remote) == 1000, "the first records")

@@ -142,6 +142,16 @@ class Cluster:
         broker = self._broker(node)
         return self._with_channel((broker.host, broker.port), _ask_raw(api_key, versions, body, timeout_s), timeout_s)
 
+    def call_raw_any(
+        self,
+        api_key: int,
+        versions: Sequence[int],
+        body: Callable[[int], Sequence[Buffer]],
+        timeout_s: float = METADATA_TIMEOUT_S,
+    ) -> tuple[int, memoryview]:
+        """The same of whichever broker answers."""
+        return self._ask_any(_ask_raw(api_key, versions, body, timeout_s), timeout_s)
+
     def supports(self, node: int, api_key: int) -> bool:
         """Whether a broker knows a kind of request. They may differ while a cluster is upgraded."""
         broker = self._broker(node)
