@@ -18,7 +18,7 @@ import pyarrow as pa
 from awscrt.checksums import crc32c
 
 from bench.sizes import PARTITIONS, RECORD_BYTES, SMALL_RECORD_BYTES
-from sparkmirror.protocol.wire import encode_uvarint
+from sparkmirror.protocol.wire import encode_varint
 
 RECORDS_A_BATCH = 64  # of 1,000 bytes: 64.6 KB, just under a batch.size of 65,536
 SMALL_BATCHES = (1, 10)
@@ -34,11 +34,6 @@ ValueMaker = Callable[[random.Random], bytes]
 class Batch(NamedTuple):
     records: int
     data: bytes
-
-
-def encode_varint(value: int) -> bytes:
-    """Zigzag LEB128."""
-    return encode_uvarint((value << 1) ^ (value >> 63))
 
 
 def build_batch(values: Sequence[bytes], *, timestamp_ms: int, lz4: bool = False) -> Batch:

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import struct
 
+from sparkmirror.batch.frames import bound_frames
 from sparkmirror.errors import ProtocolError
 
 _MAGIC = 0x184D2204
-_SKIPPABLE = 0x184D2A50  # to ...5F, the same for zstd
 _U32 = struct.Struct("<I")
 
 _BLOCK_CHECKSUM = 0x10
@@ -32,20 +32,7 @@ _STORED = 0x80000000
 
 def bound_content(data: memoryview) -> int:
     """No more bytes than this can come out of these frames."""
-    position = bound = 0
-    try:
-        while position < len(data):
-            magic = _U32.unpack_from(data, position)[0]
-            if magic & ~0xF == _SKIPPABLE:
-                position += 8 + _U32.unpack_from(data, position + 4)[0]
-                continue
-            if magic != _MAGIC:
-                raise ProtocolError(f"lz4: no frame begins at byte {position}")
-            content, position = _bound_frame(data, position)
-            bound += content
-    except (struct.error, IndexError) as error:
-        raise ProtocolError("lz4: the data end inside a frame") from error
-    return bound
+    return bound_frames(data, "lz4", _MAGIC, _bound_frame)
 
 
 def repair_header_checksum(data: memoryview) -> memoryview:

@@ -14,33 +14,16 @@ bytes        field
 
 from __future__ import annotations
 
-import struct
-
-from sparkmirror.errors import ProtocolError
+from sparkmirror.batch.frames import bound_frames
 
 _MAGIC = 0xFD2FB528
-_SKIPPABLE = 0x184D2A50  # to ...5F, the same for LZ4
 _LARGEST_BLOCK = 128 << 10
 _STORED, _REPEATED, _COMPRESSED = range(3)
-_U32 = struct.Struct("<I")
 
 
 def bound_content(data: memoryview) -> int:
     """No more bytes than this can come out of these frames."""
-    position = bound = 0
-    try:
-        while position < len(data):
-            magic = _U32.unpack_from(data, position)[0]
-            if magic & ~0xF == _SKIPPABLE:
-                position += 8 + _U32.unpack_from(data, position + 4)[0]
-                continue
-            if magic != _MAGIC:
-                raise ProtocolError(f"zstd: no frame begins at byte {position}")
-            content, position = _bound_frame(data, position)
-            bound += content
-    except (struct.error, IndexError) as error:
-        raise ProtocolError("zstd: the data end inside a frame") from error
-    return bound
+    return bound_frames(data, "zstd", _MAGIC, _bound_frame)
 
 
 def _bound_frame(data: memoryview, frame: int) -> tuple[int, int]:

@@ -127,7 +127,7 @@ class Copy:
                 yield self._roster.book.take()
         self._drain()
         hand_over({c.place: c.hint for c in cursors if c.hint})
-        self._roster.note_waiting(cursors)
+        self._roster.note_waiting()
         yield self._roster.book.take()
 
     def _unguarded_ok(self) -> bool:

@@ -14,7 +14,7 @@ SAMPLE_BYTES = 64 << 10
 
 def estimate_holes(cluster: Cluster, topic: TopicInfo, partition: int, start: int, end: int, isolation: int) -> int:
     """Holes between `start` and `end`: those that the samples cover, and their share of the rest."""
-    seen = records = holes_seen = 0
+    seen = records = 0
     covered = start
     for index in range(SAMPLES):
         at = start + (end - start) * index // SAMPLES

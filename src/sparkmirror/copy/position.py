@@ -91,7 +91,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """How a partition stands: the target leader's view, the source's bounds."""
+    """What the target's leader says of a partition: what it remembers of our producer, and where its log ends."""
 
     state: ProducerState | None
     log_end: int

@@ -6,7 +6,7 @@ receipts that are written of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from sparkmirror.copy import facts
 from sparkmirror.copy.appender import Appended, Appender, Checked, Event, Filled
@@ -209,7 +209,7 @@ class Roster:
             if mine == node and cursor.state is State.COPYING:
                 self.lose(cursor, reason, now)
 
-    def note_waiting(self, cursors: Collection[Cursor]) -> None:
-        for cursor in cursors:
+    def note_waiting(self) -> None:
+        for cursor in self.cursors:
             if cursor.state is State.LOST and cursor.reason:
                 self.book.note_fact(cursor.place, WAITING, cursor.reason)

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 from kafka.record.memory_records import MemoryRecords
 
-from bench.payload import build_batch, burst_rounds, encode_varint, lz4_rounds, random_value, small_rounds, text_value
+from bench.payload import build_batch, burst_rounds, lz4_rounds, random_value, small_rounds, text_value
 from bench.sizes import PARTITIONS, RECORD_BYTES
 from sparkmirror.batch.header import HEADER_BYTES, has_valid_crc, split_batches
+from sparkmirror.protocol.wire import encode_varint
 
 
 @pytest.mark.parametrize(("value", "encoded"), [(0, b"\0"), (-1, b"\1"), (1, b"\2"), (64, b"\x80\1"), (-65, b"\x81\1")])
