@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from sparkmirror.batch.rewrite import Run
+from sparkmirror.copy import facts
 from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.copy.position import Place, Position
 from sparkmirror.copy.queue import SEQUENCE_MASK, CopyQueue, Ready
@@ -60,6 +62,7 @@ class Cursor:
         self.fill_attempt = 0  # grows when a fill's answer was lost: it may still be written
         self.is_out_of_range = False  # the source refused the offset: look why
         self.is_forgotten = False  # the target's leader does not know our producer any more
+        self.is_shared = False  # others may write into the target, too: offsets there are what the answers say
         self.raised: set[str] = set()  # limits of the target topic that were raised in this lease
         self.unequal = ""  # why equal offsets must be given up here
         self.reason = ""
@@ -133,10 +136,18 @@ class Cursor:
             self.fetch_offset = max(self.fetch_offset, self.queue.position)
             self.note_passed()
 
+    def take_runs(self, runs: list[tuple[Run, int]], end: int) -> None:
+        """Queue records that were encoded elsewhere; up to `end` there are no others."""
+        self.queue.add_runs(runs)
+        self.queue.add_hole(end)
+        self.note_passed()
+
     def take_answer(self, ready: Ready, base_offset: int) -> None:
         """A batch was appended. Where offsets are equal, it must stand where the source has it."""
         self.in_flight -= 1
-        if base_offset != self.target_next:
+        if self.is_shared and base_offset < self.target_next:
+            raise facts.spread_rows(str(self))  # answered as a repetition of somebody else's batch
+        if base_offset != self.target_next and not self.is_shared:
             raise MirrorError(
                 "diverged",
                 f"source offset {ready.first} was appended at target offset {base_offset} where {self.target_next} "

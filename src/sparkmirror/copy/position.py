@@ -28,9 +28,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from sparkmirror.copy import facts
-from sparkmirror.copy.estimate import estimate_holes
 from sparkmirror.copy.lease import ALWAYS, CONTINUE, NEVER, NOTHING, Rules
-from sparkmirror.copy.tail import Batch, copyable_batches, data_batches, read_tail
+from sparkmirror.copy.source_view import SourceView
+from sparkmirror.copy.tail import Batch, data_batches, read_tail
 from sparkmirror.errors import MirrorError
 from sparkmirror.net.cluster import Cluster, TopicInfo
 from sparkmirror.net.log import format_topic_id
@@ -101,7 +101,7 @@ class PositionFinder:
     """Asks both clusters, blocking. `unguarded_ok`: no earlier lease can still write."""
 
     def __init__(
-        self, source: Cluster, target: Cluster, producer_id: int, rules: Rules, unguarded_ok: Callable[[], bool]
+        self, source: SourceView, target: Cluster, producer_id: int, rules: Rules, unguarded_ok: Callable[[], bool]
     ) -> None:
         self._source = source
         self._target = target
@@ -176,7 +176,7 @@ class PositionFinder:
             return "offsets.preserve is never"
         why = place.unequal
         if not why and (end - start > rules.max_hole or rules.fill_with == NOTHING):
-            holes = estimate_holes(self._source, place.source, place.partition, start, end, rules.isolation)
+            holes = self._source.estimate_holes(place.source, place.partition, start, end)
             if holes > rules.max_hole:
                 why = f"about {holes} of the source's offsets are holes, more than offsets.preserve.max.hole"
             elif holes and rules.fill_with == NOTHING:
@@ -326,9 +326,7 @@ class PositionFinder:
         if not count or tail is None:
             return first
         recent: list[tuple[int, bytes]] = []
-        for batch in copyable_batches(
-            self._source, place.source, place.partition, first, 1 << 62, self._rules.isolation
-        ):
+        for batch in self._source.copyable(place.source, place.partition, first, 1 << 62):
             whole = batch.header.first >= first and batch.header.records <= count
             if whole and count - batch.header.records > tail.header.records:
                 count -= batch.header.records
@@ -354,9 +352,7 @@ class PositionFinder:
         """What the source still holds at that place must be what stands in the target."""
         theirs = {
             record.offset: record
-            for batch in copyable_batches(
-                self._source, place.source, place.partition, first, tail.header.end, self._rules.isolation
-            )
+            for batch in self._source.copyable(place.source, place.partition, first, tail.header.end)
             for record in batch.records
             if first <= record.offset < tail.header.end
         }
@@ -370,7 +366,7 @@ class PositionFinder:
 
     def _first_record_before(self, place: Place, first: int, end: int) -> int | None:
         """The first record that the source has where the target has only markers."""
-        for batch in copyable_batches(self._source, place.source, place.partition, first, end, self._rules.isolation):
+        for batch in self._source.copyable(place.source, place.partition, first, end):
             for record in batch.records:
                 if first <= record.offset < end:
                     return record.offset
@@ -416,11 +412,7 @@ class PositionFinder:
         place.notes.append(f"{fact.name}: {fact}")
 
     def _source_bounds(self, place: Place) -> tuple[int, int] | None:
-        key = (place.source.name, place.partition)
-        leader = {key: place.source.leaders[place.partition]}
-        start = list_offsets(self._source, leader, EARLIEST).get(key)
-        end = list_offsets(self._source, leader, LATEST).get(key)
-        return None if start is None or end is None else (start, end)
+        return self._source.bounds(place.source, place.partition)
 
     def _target_start(self, place: Place) -> int | None:
         key = (place.target.name, place.partition)
