@@ -14,6 +14,9 @@ class Standing(NamedTuple):
     `log_start`: where the target's log shall begin. `translated`: why offsets differ from the source's; empty
     where they are equal. `source_epoch`: the source leader's, when it took the newest record that was copied. The ids
     are those of the topics that all this was said of.
+
+    A sink's standing counts rows in place of source offsets, and says which micro-batch of which query wrote last, and
+    with which row that one began.
     """
 
     next_offset: int
@@ -24,3 +27,6 @@ class Standing(NamedTuple):
     translated: str = ""
     source_id: str = ""
     target_id: str = ""
+    batch: int = -1
+    batch_first: int = -1
+    query: str = ""
