@@ -98,6 +98,7 @@ def _build_flow(settings: Settings, source: ClusterConfig, target: ClusterConfig
         sync_log_start=read(keys.SYNC_LOG_START),
         bytes_per_second=throttle if (throttle := read(keys.THROTTLE)) > 0 else None,
         read_committed=_isolation(settings, source.alias, target.alias, problems) == "read_committed",
+        path=read(keys.PATH),
     )
 
 

@@ -87,6 +87,8 @@ OPEN_TRANSACTION_WARN = Key(
 )
 SYNC_LOG_START = Key(name="sync.log.start.enabled", parse=v.boolean, default="false", in_force=_FLOW)
 THROTTLE = Key(name="throttle.bytes.per.second", parse=v.integer(-1, v.LONG_MAX), default="-1", in_force=_FLOW)
+# The batch way fits every flow that there is yet, so `auto` is that one.
+PATH = Key(name="pipeline.path", parse=v.one_of("auto", "batches", "records"), default="auto", in_force=_FLOW)
 # MirrorMaker 2 reads uncommitted by default, and so copies aborted records.
 ISOLATION = Key(
     name="consumer.isolation.level",
@@ -118,6 +120,7 @@ _IN_FORCE: tuple[Key[object], ...] = (
     OPEN_TRANSACTION_WARN,
     SYNC_LOG_START,
     THROTTLE,
+    PATH,
     ISOLATION,
     SOURCE_ISOLATION,
 )
@@ -199,7 +202,6 @@ _LATER: tuple[tuple[str, Callable[[str], object], str], ...] = (
     ("add.source.alias.to.metrics", v.boolean, "false"),
     ("auto.include.jmx.reporter", v.boolean, "true"),
     # our own
-    ("pipeline.path", v.one_of("auto", "batches", "records"), "auto"),
     ("topics.map", v.text_list, ""),
     ("transform.sql", v.text, ""),
     ("identity.bidirectional", v.boolean, "false"),
