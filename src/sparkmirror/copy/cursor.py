@@ -95,7 +95,7 @@ class Cursor:
         self.state = State.COPYING
         self.queue.restart(position.next_offset, (position.last_sequence + 1) & SEQUENCE_MASK)
         self.queue.fills_holes = not position.translated
-        self.queue.skip_to(position.fetch_from)
+        self.queue.add_hole(position.fetch_from)
         self.queue.epoch = position.source_epoch
         self.fetch_offset = self.queue.position
         self.source_next, self.target_next = position.next_offset, position.target_next

@@ -95,10 +95,6 @@ class CopyQueue:
         self.clear()
         self.position, self.sequence = position, sequence
 
-    def skip_to(self, end: int) -> None:
-        """Nothing before `end` is to be copied, also if a batch that holds it holds more."""
-        self._add_hole(end)
-
     def clear(self) -> None:
         """Forget what waits; answers to what is in flight belong to an earlier term then."""
         self._items.clear()

@@ -4,7 +4,7 @@
     topic           string
     partition       int
     offset          bigint
-    timestamp       bigint, milliseconds; -1: the record has none (docs/decisions/0006)
+    timestamp       bigint, milliseconds; -1: the record has none (docs/decisions/0009)
     timestamp_type  int, 0 CreateTime, 1 LogAppendTime
     key, value      binary
     headers         array<struct<key: string, value: binary>>; null without headers
