@@ -17,7 +17,6 @@ from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
-from tests.support.quota import limit_client
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs import (
     make_compacted,
@@ -31,7 +30,6 @@ pytestmark = pytest.mark.timeout(300)
 
 ROOT = Path(__file__).parents[2]
 RECORDS = 300_000
-CLIENT_ID = "A->B|sparkmirror"
 RECORDS_PATH = {"A->B.pipeline.path": "records", "lease.seconds": "2"}
 
 
@@ -73,20 +71,16 @@ def test_no_duplicate_after_kills_of_a_worker_and_of_the_driver(pair: Pair, topi
     rows = ({"value": b"%07d" % i + b"x" * 93, "partition": i % 2} for i in range(RECORDS))
     produce(pair.source, topic, rows, batch_size=20_000)
     remote = f"A.{topic}"
-    text = properties(pair.source, pair.target, topic, RECORDS_PATH)
-    limit_client(pair.source, CLIENT_ID, "consumer_byte_rate", 3_000_000)
-    try:
-        with MirrorProcess(text) as mirror:
-            await_condition(lambda: remote_total(pair, remote) > 0.1 * RECORDS, "the first records")
-            for worker in list(workers(mirror)):
-                worker.kill()
-            at = remote_total(pair, remote)
-            await_condition(lambda: remote_total(pair, remote) > at + 1000, "it to go on without its workers")
-            mirror.kill_driver()
-        assert 0 < remote_total(pair, remote) < RECORDS
-    finally:
-        limit_client(pair.source, CLIENT_ID, "consumer_byte_rate", None)
-    with MirrorProcess(text, "--once") as mirror:
+    slowly = RECORDS_PATH | {"throttle.bytes.per.second": "3000000"}
+    with MirrorProcess(properties(pair.source, pair.target, topic, slowly)) as mirror:
+        await_condition(lambda: remote_total(pair, remote) > 0.1 * RECORDS, "the first records")
+        killed = [worker.kill() for worker in list(workers(mirror))]
+        assert killed
+        at = remote_total(pair, remote)
+        await_condition(lambda: remote_total(pair, remote) > at + 1000, "it to go on without its workers")
+        mirror.kill_driver()
+    assert 0 < remote_total(pair, remote) < RECORDS
+    with MirrorProcess(properties(pair.source, pair.target, topic, RECORDS_PATH), "--once") as mirror:
         assert mirror.wait(120) == 0, mirror.log()
     assert_same(read_all(pair.source, topic), read_all(pair.target, remote))
 
@@ -164,7 +158,7 @@ def workers(mirror: MirrorProcess) -> Iterator[psutil.Process]:
     for process in mirror.tree():
         try:
             parent = process.parent()
-            if parent and "sparkmirror.pipeline.daemon" in " ".join(parent.cmdline()):
+            if parent and "sparkmirror.pipeline.records_daemon" in " ".join(parent.cmdline()):
                 yield process
         except psutil.NoSuchProcess:
             continue
