@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from sparkmirror.copy import facts
 from sparkmirror.copy.lease import ALWAYS
 from sparkmirror.copy.log_start import ensure_log_start, fill_up_to_start, why_not_fillable
-from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.place import Place, Position
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.topology.standing import Standing
 

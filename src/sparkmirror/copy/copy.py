@@ -21,7 +21,7 @@ from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.fetcher import LONGEST_WAIT_MS, Fetcher
 from sparkmirror.copy.lease import TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
-from sparkmirror.copy.position import Position
+from sparkmirror.copy.place import Position
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.copy.roster import Roster
 from sparkmirror.copy.scout import Connections, Finding, Scout

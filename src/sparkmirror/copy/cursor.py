@@ -21,9 +21,11 @@ from enum import Enum
 from sparkmirror.batch.rewrite import Run
 from sparkmirror.copy import facts
 from sparkmirror.copy.lease import LeasePartition
-from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.queue import SEQUENCE_MASK, CopyQueue, Ready
 from sparkmirror.errors import MirrorError
+from sparkmirror.net.cluster import Metadata
+from sparkmirror.protocol import codes
 from sparkmirror.protocol.fetch import FetchedPartition, TopicKey
 from sparkmirror.topology.standing import Standing
 
@@ -89,6 +91,27 @@ class Cursor:
     def is_drained(self) -> bool:
         """All that was fetched stands in the target."""
         return not self.queue and not self.in_flight
+
+    def locate(self, source: Metadata, target: Metadata) -> Place | str:
+        """Where the partition is on both sides; or why it is nowhere at the moment."""
+        leased = self.leased
+        here, there = source.topics.get(leased.topic), target.topics.get(leased.remote)
+        for side, name, info in (("source", leased.topic, here), ("target", leased.remote, there)):
+            if info is None or info.error or leased.partition not in info.leaders:
+                return f"the {side} has no {name}-{leased.partition} ({codes.name_of(info.error) if info else 'gone'})"
+            if info.leaders[leased.partition].node < 0:
+                return f"{side} {name}-{leased.partition} has no leader"
+        assert here is not None and there is not None
+        return Place(
+            leased.partition,
+            here,
+            there,
+            self.hint,
+            check_range=self.is_out_of_range,
+            unequal=self.unequal,
+            stop_at=leased.stop_at,
+            is_forgotten=self.is_forgotten,
+        )
 
     def settle(self, place: Place, position: Position) -> None:
         """Go on from a position that the target's log gave."""

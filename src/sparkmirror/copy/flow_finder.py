@@ -11,7 +11,6 @@ from sparkmirror.copy.beginning import Beginner
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import Lease, LeasePartition
 from sparkmirror.copy.log_start import first_timestamp
-from sparkmirror.copy.places import place_of
 from sparkmirror.copy.position import PositionFinder
 from sparkmirror.copy.row_feed import RowFeed
 from sparkmirror.copy.row_reader import RowReader
@@ -58,7 +57,7 @@ class FlowFinder:
     def find(self, cursor: Cursor, feed: RowFeed) -> Found | str:
         source = self._source.fetch_metadata([cursor.leased.topic])
         target = self._target.fetch_metadata([cursor.leased.remote])
-        place = place_of(cursor, source, target)
+        place = cursor.locate(source, target)
         if isinstance(place, str):
             return place
         position = self._finder.find([place]).get(0)

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from sparkmirror.batch.filler import MOST_RECORDS, build_filler
 from sparkmirror.batch.header import split_batches
-from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.queue import PRODUCER_EPOCH, SEQUENCE_MASK
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster

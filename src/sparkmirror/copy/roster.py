@@ -13,7 +13,7 @@ from sparkmirror.copy.appender import Appended, Appender, Checked, Event, Filled
 from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, LeasePartition, Rules
 from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
-from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.queue import Hole
 from sparkmirror.copy.receipt import GOES_ON, NOTED, STOPPED, WAITING, ReceiptBook
 from sparkmirror.errors import MirrorError, ProtocolError

@@ -24,7 +24,7 @@ from sparkmirror.copy.appender import Appender, Fills
 from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.lease import TRANSACTIONS, Lease, LeasePartition
 from sparkmirror.copy.limits import LimitRaise
-from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.queue import LARGEST_RUN_BYTES
 from sparkmirror.copy.receipt import WAITING, Receipt
 from sparkmirror.copy.roster import CURSOR_BYTES, Roster

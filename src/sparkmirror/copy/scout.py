@@ -21,8 +21,8 @@ from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.log_start import first_timestamp
-from sparkmirror.copy.places import place_of
-from sparkmirror.copy.position import Place, Position, PositionFinder
+from sparkmirror.copy.place import Place, Position
+from sparkmirror.copy.position import PositionFinder
 from sparkmirror.copy.slow_fill import fill_slowly
 from sparkmirror.copy.source_view import ClusterView
 from sparkmirror.errors import MirrorError, SparkmirrorError
@@ -139,7 +139,7 @@ class Scout:
         places: dict[Cursor, Place] = {}
         early = []
         for cursor in cursors:
-            found = place_of(cursor, source, target)
+            found = cursor.locate(source, target)
             if isinstance(found, Place):
                 places[cursor] = found
             else:

@@ -11,7 +11,8 @@ from sparkmirror.copy import facts
 from sparkmirror.copy.beginning import Beginner
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import LeasePartition, Rules
-from sparkmirror.copy.position import Place, Position, PositionFinder
+from sparkmirror.copy.place import Place, Position
+from sparkmirror.copy.position import PositionFinder
 from sparkmirror.copy.row_feed import RowFeed, TailCheck
 from sparkmirror.copy.row_write import Found
 from sparkmirror.copy.sink_position import MicroBatch, count_ahead, plan_base
