@@ -72,7 +72,11 @@ def mirror_once(source: str, target: str, topic: str, replicas: int) -> None:
         mirror.await_log("leads, with")
         led = time.monotonic()
         assert mirror.wait(900) == 0, mirror.log()
-        print(f"{topic}, {replicas} replicas: {time.monotonic() - led:.1f} s after a start of {led - began:.1f} s")
+        status = mirror.status()
+        print(
+            f"{topic}, {replicas} replicas: {time.monotonic() - led:.1f} s after a start of {led - began:.1f} s; "
+            f"{status['records']:,} records, {status['rebuilt']:,} of them rebuilt, {status['holes']:,} holes"
+        )
 
 
 def compare(reader: JavaReader, source: str, target: str, topic: str, *, compacted: bool = False) -> None:
