@@ -44,8 +44,9 @@ def sink_topics(address: ClusterAddress, name: str, replication_factor: int) -> 
     key = (address, name)
     if key not in _sinks:
         cluster = shared_cluster(address)
-        producer_id = Claims(cluster, name, replication_factor).claim_producer_id()
-        progress = ProgressTopic(cluster, name, replication_factor)
+        alias = f"sink.{name}"  # apart from the topics of a flow whose source has the same name
+        producer_id = Claims(cluster, alias, replication_factor).claim_producer_id()
+        progress = ProgressTopic(cluster, alias, replication_factor)
         progress.ensure()
         _sinks[key] = SinkTopics(producer_id, progress)
     return _sinks[key]
