@@ -95,7 +95,10 @@ class PositionFinder:
     # -- beginnings
 
     def _from_the_start(self, place: Place, target_next: int) -> Position | None:
-        """Nothing of the source is in the target yet. `target_next` above 0: others have written there."""
+        """Nothing says that any of the source is in the target yet. `target_next` above 0: others have written there.
+
+        What they wrote last may be what the source begins with: a MirrorMaker 2 that left no progress.
+        """
         bounds = self._source_bounds(place)
         if bounds is None:
             return None
@@ -104,9 +107,14 @@ class PositionFinder:
             start = max(start, place.hint.next_offset)  # a MirrorMaker 2 or an operator said so
         why = self._why_translated(place, start, end)
         if target_next:
-            why = why or f"the target topic held other records up to offset {target_next - 1} before"
-            self._require_equal_or_auto(why)
-        if why:
+            log_start = self._target_start(place)
+            if log_start is None:
+                return None
+            start = evidence.skip_written(self._source, self._target, place, start, log_start, target_next)
+            if start != target_next:
+                why = why or f"the target topic held other records up to offset {target_next - 1} before"
+                self._require_equal_or_auto(why)
+        if why or target_next:
             return Position(next_offset=start, target_next=target_next, last_sequence=-1, translated=why, is_news=True)
         return Position(next_offset=start, target_next=0, last_sequence=-1, log_start=start, is_news=start > 0)
 
