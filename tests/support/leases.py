@@ -77,7 +77,7 @@ def run_lease(
         )
         for p, stop in sorted(stops.items())
     ]
-    return _run(source, target, producer_id, partitions, rules, seconds, unguarded_wait_s)
+    return run_partitions(source, target, producer_id, partitions, rules, seconds, unguarded_wait_s)
 
 
 def follow_lease(
@@ -85,17 +85,17 @@ def follow_lease(
 ) -> Copied:
     """Copy for so long, with no hint of where it stands."""
     partitions = [LeasePartition(topic=topic, partition=p, remote=topic) for p in sorted(ends(source, topic))]
-    return _run(source, target, producer_id, partitions, Rules(), seconds, unguarded_wait_s)
+    return run_partitions(source, target, producer_id, partitions, Rules(), seconds, unguarded_wait_s)
 
 
-def _run(
+def run_partitions(
     source: str,
     target: str,
     producer_id: int,
     partitions: Sequence[LeasePartition],
     rules: Rules,
     seconds: float,
-    unguarded_wait_s: float,
+    unguarded_wait_s: float = 0.0,
 ) -> Copied:
     lease = Lease(
         lease_id="0.test.0",

@@ -128,13 +128,17 @@ class Appender:
         again = []
         while self._turn and size < REQUEST_BYTES:
             cursor = self._turn.popleft()
+            key = (cursor.target_key, cursor.leased.target_partition)
+            if key in sent:  # of another origin that is written into the same partition: the next request takes it
+                again.append(cursor)
+                continue
             head = cursor.queue.head if cursor.target_node == self.node else None
             if isinstance(head, Ready):
                 ready = cursor.queue.pop_batch()
                 cursor.in_flight += 1
                 size += len(ready.batch)
-                sent[cursor.target_key, cursor.leased.partition] = (cursor, ready)
-                topics.setdefault(cursor.target_key, []).append((cursor.leased.partition, ready.batch))
+                sent[key] = (cursor, ready)
+                topics.setdefault(cursor.target_key, []).append((key[1], ready.batch))
                 if isinstance(cursor.queue.head, Ready):
                     again.append(cursor)
                     continue

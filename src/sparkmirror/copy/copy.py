@@ -96,7 +96,7 @@ class Copy:
         with contextlib.suppress(ConnectionLostError, ProtocolError, BrokerError):
             sources = _leaders(self._source, {p.topic for p in self.lease.partitions})
             targets = _leaders(self._target, {p.remote for p in self.lease.partitions})
-            mine = {(p.remote, p.partition) for p in self.lease.partitions}
+            mine = {(p.remote, p.target_partition) for p in self.lease.partitions}
             leaders = {place: leader for place, leader in targets.items() if place in mine}
             describe_producer(self._target, leaders, self.lease.producer_id)
             list_offsets(self._target, leaders, LATEST, log_end=True)
@@ -305,7 +305,7 @@ class Copy:
             return
         assert isinstance(finding.result, Position) and finding.place is not None
         place = finding.place
-        source, target = place.source.leaders[place.partition], place.target.leaders[place.partition]
+        source, target = place.source.leaders[place.partition], place.target_leader
         if source.node not in self._fetchers or target.node not in self._appenders:
             self._roster.lose(cursor, "a connection was lost meanwhile", now)
             return

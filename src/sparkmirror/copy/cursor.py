@@ -46,10 +46,10 @@ class Cursor:
     def __init__(self, leased: LeasePartition, producer_id: int) -> None:
         self.leased = leased
         self.place = (leased.topic, leased.partition)
-        self.remote = (leased.remote, leased.partition)
+        self.remote = (leased.remote, leased.target_partition)
         self.state = State.LOST
         self.hint = leased.hint
-        self.queue = CopyQueue(producer_id)
+        self.queue = CopyQueue(producer_id if leased.producer_id is None else leased.producer_id)
         self.source_node = self.target_node = -1
         self.source_key: TopicKey = leased.topic
         self.target_key: TopicKey = leased.remote
@@ -64,7 +64,8 @@ class Cursor:
         self.fill_attempt = 0  # grows when a fill's answer was lost: it may still be written
         self.is_out_of_range = False  # the source refused the offset: look why
         self.is_forgotten = False  # the target's leader does not know our producer any more
-        self.is_shared = False  # others may write into the target, too: offsets there are what the answers say
+        # Others may write into the target, too: offsets there are what the answers say.
+        self.is_shared = leased.producer_id is not None
         self.raised: set[str] = set()  # limits of the target topic that were raised in this lease
         self.unequal = ""  # why equal offsets must be given up here
         self.reason = ""
@@ -96,11 +97,11 @@ class Cursor:
         """Where the partition is on both sides; or why it is nowhere at the moment."""
         leased = self.leased
         here, there = source.topics.get(leased.topic), target.topics.get(leased.remote)
-        for side, name, info in (("source", leased.topic, here), ("target", leased.remote, there)):
-            if info is None or info.error or leased.partition not in info.leaders:
-                return f"the {side} has no {name}-{leased.partition} ({codes.name_of(info.error) if info else 'gone'})"
-            if info.leaders[leased.partition].node < 0:
-                return f"{side} {name}-{leased.partition} has no leader"
+        for side, (name, number), info in (("source", self.place, here), ("target", self.remote, there)):
+            if info is None or info.error or number not in info.leaders:
+                return f"the {side} has no {name}-{number} ({codes.name_of(info.error) if info else 'gone'})"
+            if info.leaders[number].node < 0:
+                return f"{side} {name}-{number} has no leader"
         assert here is not None and there is not None
         return Place(
             leased.partition,
@@ -111,6 +112,8 @@ class Cursor:
             unequal=self.unequal,
             stop_at=leased.stop_at,
             is_forgotten=self.is_forgotten,
+            onto=leased.onto,
+            producer_id=leased.producer_id,
         )
 
     def settle(self, place: Place, position: Position) -> None:
@@ -168,9 +171,10 @@ class Cursor:
     def take_answer(self, ready: Ready, base_offset: int) -> None:
         """A batch was appended. Where offsets are equal, it must stand where the source has it."""
         self.in_flight -= 1
-        if self.is_shared and base_offset < self.target_next:
-            raise facts.spread_rows(str(self))  # answered as a repetition of somebody else's batch
-        if base_offset != self.target_next and not self.is_shared:
+        is_repeated = base_offset < self.target_next
+        if is_repeated and self.is_shared and self.leased.producer_id is None:
+            raise facts.spread_rows(str(self))  # answered as a repetition of another task's batch
+        if is_repeated or (base_offset > self.target_next and not self.is_shared):
             raise MirrorError(
                 "diverged",
                 f"source offset {ready.first} was appended at target offset {base_offset} where {self.target_next} "

@@ -73,7 +73,7 @@ def skip_written(source: SourceView, target: Cluster, place: Place, first: int, 
     most = min(bounds[1] - first, MOST_RECORDS)
     # With transactions there is a marker for each few records.
     begin = max(log_start, log_end - 2 * most - LOOK_BACK)
-    batches = list(data_batches(target, place.target, place.partition, begin, log_end))
+    batches = list(data_batches(target, place.target, place.target_partition, begin, log_end))
     by_time = not any(batch.header.is_log_append_time for batch in batches)
     written = [_hashed(record, by_time) for batch in batches for record in batch.records]
     before = [_hashed(record, by_time) for record in _records(source, place, max(0, first - LOOK_BACK), first)]

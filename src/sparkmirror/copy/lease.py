@@ -23,6 +23,9 @@ class LeasePartition:
 
     `troubled`: a fact is known of it, so say it also if all is well again. `is_ours`: the mirror made the target
     topic, and may raise its limits.
+
+    `onto`: the target partition where it is not the same number. `producer_id`: that of this partition alone, where
+    several are written into one target partition; then each origin's records stand between the others'.
     """
 
     topic: str
@@ -32,6 +35,12 @@ class LeasePartition:
     stop_at: int | None = None
     troubled: bool = False
     is_ours: bool = False
+    onto: int | None = None
+    producer_id: int | None = None
+
+    @property
+    def target_partition(self) -> int:
+        return self.partition if self.onto is None else self.onto
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

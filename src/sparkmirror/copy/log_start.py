@@ -52,7 +52,7 @@ def fill_up_to_start(
         records = min(MOST_RECORDS, position.log_start - position.target_next)
         sequence = (position.last_sequence + 1) & SEQUENCE_MASK
         batch = build_filler(records, timestamp, producer_id, PRODUCER_EPOCH, sequence)
-        first = append_batch(target, place.target, place.partition, bytes(batch))
+        first = append_batch(target, place.target, place.target_partition, bytes(batch))
         if first != position.target_next:
             raise ConnectionLostError(f"filler was appended at {first} where {position.target_next} was expected")
         position = replace(
@@ -65,15 +65,15 @@ def fill_up_to_start(
 
 def ensure_log_start(target: Cluster, place: Place, wanted: int) -> None:
     """Remove what stands before `wanted`, if anything does."""
-    key = (place.target.name, place.partition)
-    leaders = {key: place.target.leaders[place.partition]}
+    key = place.target_key
+    leaders = {key: place.target_leader}
     if list_offsets(target, leaders, EARLIEST).get(key, wanted) < wanted:
         _delete_records(target, place, wanted)
 
 
 def _delete_records(target: Cluster, place: Place, before: int) -> None:
-    key = (place.target.name, place.partition)
-    answer = delete_records(target, {key: place.target.leaders[place.partition]}, {key: before})
+    key = place.target_key
+    answer = delete_records(target, {key: place.target_leader}, {key: before})
     code = answer.get(key, codes.LEADER_NOT_AVAILABLE)
     codes.raise_for(code, f"{key[0]}-{key[1]}: records before {before} can't be removed")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sparkmirror.net.cluster import TopicInfo
+from sparkmirror.net.cluster import Leader, TopicInfo
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import ProducerState
 from sparkmirror.topology.standing import Standing
@@ -22,6 +22,8 @@ class Place:
     unequal: str = ""  # why equal offsets can't be kept from here on
     stop_at: int | None = None
     is_forgotten: bool = False  # the leader does not know our producer, and takes only a first sequence (before 2.5)
+    onto: int | None = None  # the target partition, where it is another
+    producer_id: int | None = None  # its own, where others write into the target partition, too
     notes: list[str] = field(default_factory=list)  # facts that a policy tolerated here
 
     @property
@@ -32,6 +34,18 @@ class Place:
     @property
     def is_new_target(self) -> bool:
         return bool(self.hint and self.hint.target_id and self.hint.target_id != self.target_id)
+
+    @property
+    def target_partition(self) -> int:
+        return self.partition if self.onto is None else self.onto
+
+    @property
+    def target_key(self) -> tuple[str, int]:
+        return self.target.name, self.target_partition
+
+    @property
+    def target_leader(self) -> Leader:
+        return self.target.leaders[self.target_partition]
 
     @property
     def source_id(self) -> str:

@@ -33,9 +33,11 @@ from sparkmirror.copy.place import Ends, Place, Position
 from sparkmirror.copy.source_view import SourceView
 from sparkmirror.copy.tail import Batch, data_batches, read_tail
 from sparkmirror.errors import MirrorError
-from sparkmirror.net.cluster import Cluster
-from sparkmirror.net.offsets import EARLIEST, LATEST, describe_producer, list_offsets
+from sparkmirror.net.cluster import Cluster, group_by
+from sparkmirror.net.offsets import EARLIEST, LATEST, ProducerState, describe_producer, list_offsets
 from sparkmirror.topology.standing import Standing
+
+MERGED = "several partitions are written into one of the target"
 
 
 class PositionFinder:
@@ -52,16 +54,14 @@ class PositionFinder:
 
     def find(self, places: list[Place]) -> dict[int, Position | MirrorError]:
         """By index into `places`: a position or the fact that forbids one. Left out: not known yet."""
-        leaders = {(p.target.name, p.partition): p.target.leaders[p.partition] for p in places}
-        states = describe_producer(self._target, leaders, self._producer_id)
-        log_ends = list_offsets(self._target, leaders, LATEST, log_end=True)
+        states = self._describe(places)
+        log_ends = list_offsets(self._target, {p.target_key: p.target_leader for p in places}, LATEST, log_end=True)
         found: dict[int, Position | MirrorError] = {}
         for index, place in enumerate(places):
-            key = (place.target.name, place.partition)
-            if key not in states or key not in log_ends:
+            if index not in states or place.target_key not in log_ends:
                 continue
             try:
-                position = self._decide(place, Ends(states[key], log_ends[key]))
+                position = self._decide(place, Ends(states[index], log_ends[place.target_key]))
                 if position is not None and place.is_forgotten:
                     position = replace(position, last_sequence=-1)
                 if position is not None and (place.check_range or _is_beyond(place.stop_at, position)):
@@ -73,8 +73,22 @@ class PositionFinder:
                 found[index] = position
         return found
 
+    def _describe(self, places: list[Place]) -> dict[int, ProducerState | None]:
+        """What the leaders remember of the producers, by index into `places`."""
+        found: dict[int, ProducerState | None] = {}
+        for producer_id, group in group_by(range(len(places)), lambda i: self._id(places[i])).items():
+            leaders = {places[i].target_key: places[i].target_leader for i in group}
+            states = describe_producer(self._target, leaders, producer_id)
+            found |= {i: states[places[i].target_key] for i in group if places[i].target_key in states}
+        return found
+
+    def _id(self, place: Place) -> int:
+        return self._producer_id if place.producer_id is None else place.producer_id
+
     def _decide(self, place: Place, ends: Ends) -> Position | None:
         hint, state = place.hint, ends.state
+        if place.producer_id is not None:
+            return self._decide_shared(place, ends)
         if place.is_new_source or place.is_new_target:
             return self._after_recreation(place, ends)
         if state and hint and (state.last_sequence, ends.log_end) == (hint.last_sequence, hint.target_end):
@@ -91,6 +105,45 @@ class PositionFinder:
             return self._after_translated(place, hint, ends)
         position = self._after_tail(place, ends)
         return position and self._unless_unequal(place, position)
+
+    # -- one of several origins
+
+    def _decide_shared(self, place: Place, ends: Ends) -> Position | None:
+        """Others write into the target partition, too: ours are told by the producer id, and counted."""
+        self._require_equal_or_auto(MERGED)
+        hint = place.hint
+        if place.is_new_source:
+            self._tolerate(place, self._rules.on_recreate, facts.source_recreated(place.source.name))
+        elif place.is_new_target:
+            self._tolerate(place, self._rules.on_recreate, facts.target_recreated(place.target.name))
+        if hint is None or hint.target_end < 0 or place.is_new_source or place.is_new_target:
+            return self._begin_shared(place, ends)
+        if ends.state and ends.state.last_sequence == hint.last_sequence:
+            return _from_hint(hint)
+        return self._count_shared(place, hint, ends)
+
+    def _begin_shared(self, place: Place, ends: Ends) -> Position | None:
+        hint, bounds, log_start = place.hint, self._source_bounds(place), self._target_start(place)
+        if bounds is None or log_start is None:
+            return None
+        if hint is None and ends.state:  # the progress topic was lost: all of ours is counted, from both beginnings
+            began = Standing(bounds[0], target_end=log_start, translated=MERGED)
+            return self._count_shared(place, began, ends, is_news=True)
+        is_told = hint is not None and hint.target_end < 0
+        return Position(
+            next_offset=hint.next_offset if hint and is_told else bounds[0],
+            target_next=ends.log_end,
+            last_sequence=_last(ends),
+            translated=MERGED,
+            is_news=True,
+        )
+
+    def _count_shared(self, place: Place, hint: Standing, ends: Ends, *, is_news: bool = False) -> Position | None:
+        """The leader's memory says when all of ours is counted; without it, all must be readable that is there."""
+        readable = self._high_watermark(place)
+        if readable is None or (ends.state is None and (readable < ends.log_end or not self._unguarded_ok())):
+            return None
+        return self._after_translated(place, hint, Ends(ends.state, readable), is_news=is_news)
 
     # -- beginnings
 
@@ -173,7 +226,7 @@ class PositionFinder:
         wanted = hint.log_start if hint else 0
         if ends.log_end <= wanted:
             return Position(next_offset=wanted, target_next=ends.log_end, last_sequence=_last(ends), log_start=wanted)
-        tail = read_tail(self._target, place.target, place.partition, log_start, ends.log_end)
+        tail = read_tail(self._target, place.target, place.target_partition, log_start, ends.log_end)
         if tail is None:
             return self._without_tail(place, ends, log_start)
         if tail.header.producer_id != self._producer_id:
@@ -257,9 +310,9 @@ class PositionFinder:
         ours = [
             batch
             for batch in data_batches(
-                self._target, place.target, place.partition, max(hint.target_end, 0), ends.log_end
+                self._target, place.target, place.target_partition, max(hint.target_end, 0), ends.log_end
             )
-            if batch.header.producer_id == self._producer_id
+            if batch.header.producer_id == self._id(place)
         ]
         last_sequence = ours[-1].header.last_sequence if ours else hint.last_sequence
         if ends.state and ends.state.last_sequence not in (-1, last_sequence):
@@ -319,12 +372,12 @@ class PositionFinder:
         return self._source.bounds(place.source, place.partition)
 
     def _target_start(self, place: Place) -> int | None:
-        key = (place.target.name, place.partition)
-        return list_offsets(self._target, {key: place.target.leaders[place.partition]}, EARLIEST).get(key)
+        key = place.target_key
+        return list_offsets(self._target, {key: place.target_leader}, EARLIEST).get(key)
 
     def _high_watermark(self, place: Place) -> int | None:
-        key = (place.target.name, place.partition)
-        return list_offsets(self._target, {key: place.target.leaders[place.partition]}, LATEST).get(key)
+        key = place.target_key
+        return list_offsets(self._target, {key: place.target_leader}, LATEST).get(key)
 
 
 def _from_hint(hint: Standing) -> Position:

@@ -147,7 +147,7 @@ class RowWrite:
         leased, base = self._finder.open(topic, partition)
         cursor = self._cursors[topic, partition] = self._roster.add(leased)
         self._feeds[cursor] = RowFeed(str(cursor), base, with_notes=self._finder.with_notes)
-        cursor.is_shared = base is not None
+        cursor.is_shared = cursor.is_shared or base is not None
         return cursor
 
     # -- the queues
@@ -276,7 +276,7 @@ class RowWrite:
 
     def _settle(self, cursor: Cursor, found: Found) -> None:
         place, position = found.place, found.position
-        leader = place.target.leaders[place.partition]
+        leader = place.target_leader
         try:
             appender = self._appenders.get(leader.node) or self._connect(leader.node)
         except (ConnectionLostError, BrokerError) as error:

@@ -183,4 +183,4 @@ class Scout:
 
 
 def _leaders(place: Place) -> tuple[int, int]:
-    return place.source.leaders[place.partition].node, place.target.leaders[place.partition].node
+    return place.source.leaders[place.partition].node, place.target_leader.node

@@ -142,12 +142,12 @@ class SinkFinder:
         return Found(place, replace(position, is_news=False), check)
 
     def _ends(self, place: Place) -> tuple[ProducerState | None, int] | None:
-        key = (place.target.name, place.partition)
-        leader = {key: place.target.leaders[place.partition]}
+        key = place.target_key
+        leader = {key: place.target_leader}
         states = describe_producer(self._target, leader, self._producer_id)
         log_end = list_offsets(self._target, leader, LATEST, log_end=True).get(key)
         return None if key not in states or log_end is None else (states[key], log_end)
 
     def _offset(self, place: Place, which: int) -> int | None:
-        key = (place.target.name, place.partition)
-        return list_offsets(self._target, {key: place.target.leaders[place.partition]}, which).get(key)
+        key = place.target_key
+        return list_offsets(self._target, {key: place.target_leader}, which).get(key)
