@@ -75,22 +75,24 @@ def scan_batches(
     *,
     stop_at: int | None = None,
     aborted: Sequence[tuple[int, int]] = (),
+    left_out: Sequence[int] = (),
     largest: int = NO_LIMIT,
     merge_bytes: int = 256 << 10,
 ) -> Scan:
     """Classify the whole batches of a fetch; what lies before `position` or from `stop_at` on is left out.
 
-    `aborted` lists (producer id, first offset) of aborted transactions, as a read-committed fetch has them.
-    Batches of more than `largest` bytes are rewritten, in pieces. A broker may cut the last batch off: it is
-    left for the next fetch.
+    `aborted` lists (producer id, first offset) of aborted transactions, as a read-committed fetch has them. Batches of
+    the producers `left_out` are holes, too. Batches of more than `largest` bytes are rewritten, in pieces. A broker may
+    cut the last batch off: it is left for the next fetch.
     """
     ended = sorted(aborted, key=lambda item: item[1])
     pids = np.array([pid for pid, _ in ended], np.int64)
     firsts = np.array([first for _, first in ended], np.int64)
+    others = np.array(left_out, np.int64)
     rows = np.empty((max(16, len(data) // 256), COLUMNS), np.int64)
     stop = _ANY_OFFSET if stop_at is None else stop_at
     while True:
-        error, used, end, epoch, at = _walk(data, position, stop, pids, firsts, largest, rows)
+        error, used, end, epoch, at = _walk(data, position, stop, pids, firsts, others, largest, rows)
         if used <= len(rows):
             break
         rows = np.empty((used, COLUMNS), np.int64)
@@ -112,7 +114,7 @@ def _big_endian(data: Bytes, at: int, size: int) -> int:
 
 @kernel
 def _walk(
-    data: Bytes, position: int, stop: int, pids: Table, firsts: Table, largest: int, rows: Table
+    data: Bytes, position: int, stop: int, pids: Table, firsts: Table, others: Table, largest: int, rows: Table
 ) -> tuple[int, int, int, int, int]:
     """Fill `rows`; answers an error, the rows (needed, if more than there are), the end, the epoch, a place."""
     size = len(data)
@@ -162,6 +164,9 @@ def _walk(
                             known -= 1
                             active[i] = active[known]
                     break
+        is_left_out = False
+        for i in range(len(others)):
+            is_left_out = is_left_out or others[i] == pid
         if end <= position:
             at = after
             continue
@@ -174,7 +179,7 @@ def _walk(
             return BACKWARDS, used, position, epoch, at
         if first > position:
             used = _add_hole(rows, used, position, first)
-        if is_control or is_aborted or count == 0:
+        if is_control or is_aborted or is_left_out or count == 0:
             used = _add_hole(rows, used, max(first, position), min(end, stop))
         else:
             whole = first >= position and end <= stop and count == last_delta + 1

@@ -45,7 +45,10 @@ class LeasePartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the user wants of a flow's copy, and what the target permits (`fill_with`)."""
+    """What the user wants of a flow's copy, and what the target permits (`fill_with`).
+
+    `left_out`: producers of the source whose batches are not copied, since they came from the target.
+    """
 
     isolation: int = READ_COMMITTED
     preserve: str = AUTO
@@ -55,6 +58,7 @@ class Rules:
     on_divergence: str = FAIL
     fill_with: str = MARKERS
     bytes_per_second: float | None = None
+    left_out: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +98,7 @@ class Lease:
                 "source": _address(fields["source"]),
                 "target": _address(fields["target"]),
                 "partitions": tuple(_partition(p) for p in fields["partitions"]),
-                "rules": Rules(**fields["rules"]),
+                "rules": Rules(**fields["rules"] | {"left_out": tuple(fields["rules"]["left_out"])}),
             }
         )
 

@@ -60,6 +60,7 @@ class CopyQueue:
         self.sequence = 0
         self.term = 0
         self.fills_holes = True
+        self.left_out: tuple[int, ...] = ()  # producers whose batches are not copied
         self.largest = scan.NO_LIMIT  # the target refuses batches of more bytes
         self.largest_record = scan.NO_LIMIT  # single records of more bytes are left out
         self.held_bytes = 0  # queued or in flight
@@ -115,6 +116,7 @@ class CopyQueue:
             self.position,
             stop_at=stop_at,
             aborted=fetched.aborted,
+            left_out=self.left_out,
             largest=self.largest,
             merge_bytes=min(MERGE_BYTES, self.largest),
         )

@@ -48,6 +48,7 @@ class Roster:
     def add(self, leased: LeasePartition) -> Cursor:
         """One more partition, that is lost until its position is found."""
         cursor = Cursor(leased, self._producer_id)
+        cursor.queue.left_out = self._rules.left_out
         self.cursors.append(cursor)
         self.lost.add(cursor)
         return cursor

@@ -66,7 +66,7 @@ class Scout:
         self._source = source
         self._target = target
         self._may_write = may_write
-        view = ClusterView(source, lease.rules.isolation)
+        view = ClusterView(source, lease.rules.isolation, lease.rules.left_out)
         self._finder = PositionFinder(view, target, lease.producer_id, lease.rules, unguarded_ok)
         self.writing = threading.Lock()  # held while a thread of the scout's writes to the target
         self._beginner = Beginner(

@@ -26,9 +26,10 @@ class SourceView(Protocol):
 
 
 class ClusterView:
-    def __init__(self, cluster: Cluster, isolation: int) -> None:
+    def __init__(self, cluster: Cluster, isolation: int, left_out: tuple[int, ...] = ()) -> None:
         self._cluster = cluster
         self._isolation = isolation
+        self._left_out = left_out
 
     def bounds(self, topic: TopicInfo, partition: int) -> tuple[int, int] | None:
         key = (topic.name, partition)
@@ -38,7 +39,7 @@ class ClusterView:
         return None if start is None or end is None else (start, end)
 
     def copyable(self, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
-        return copyable_batches(self._cluster, topic, partition, first, end, self._isolation)
+        return copyable_batches(self._cluster, topic, partition, first, end, self._isolation, self._left_out)
 
     def estimate_holes(self, topic: TopicInfo, partition: int, start: int, end: int) -> int:
         return estimate_holes(self._cluster, topic, partition, start, end, self._isolation)

@@ -6,7 +6,7 @@ source log   ... | the same | holes   | next ...
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -52,7 +52,13 @@ def read_tail(cluster: Cluster, topic: TopicInfo, partition: int, log_start: int
 
 
 def copyable_batches(
-    cluster: Cluster, topic: TopicInfo, partition: int, first: int, end: int, isolation: int
+    cluster: Cluster,
+    topic: TopicInfo,
+    partition: int,
+    first: int,
+    end: int,
+    isolation: int,
+    left_out: Sequence[int] = (),
 ) -> Iterator[Batch]:
     """The source's batches that hold records to copy in `first..end`; ends early where old formats begin."""
     while first < end:
@@ -60,11 +66,12 @@ def copyable_batches(
         if fetched.error == codes.OFFSET_OUT_OF_RANGE:
             return
         codes.raise_for(fetched.error, f"{topic.name}-{partition}")
-        found = scan.scan_batches(np.frombuffer(fetched.records, np.uint8), first, aborted=fetched.aborted)
+        data = np.frombuffer(fetched.records, np.uint8)
+        found = scan.scan_batches(data, first, aborted=fetched.aborted, left_out=left_out)
         for row in found.rows.tolist():
             if row[scan.KIND] in (scan.PASS, scan.REWRITE) and row[scan.FIRST] < end:
-                data = fetched.records[row[scan.START] : row[scan.AFTER]]
-                yield Batch(read_header(data), data)
+                batch = fetched.records[row[scan.START] : row[scan.AFTER]]
+                yield Batch(read_header(batch), batch)
         if found.end == first:
             return
         first = found.end
