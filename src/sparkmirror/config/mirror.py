@@ -18,7 +18,7 @@ from sparkmirror.config.dialects import translate_dialect
 from sparkmirror.config.findings import Findings
 from sparkmirror.config.keys import Scope
 from sparkmirror.config.model import FlowConfig, MirrorConfig
-from sparkmirror.config.notices import not_in_force, refuse_unknown_flows, refuse_wrong_values, warn_of_unread
+from sparkmirror.config.notices import idle_keys, refuse_unknown_flows, refuse_wrong_values, warn_of_unread
 from sparkmirror.config.properties import comment_lines, decode_properties, latest_entries, read_properties
 from sparkmirror.config.providers import Surroundings, fill_placeholders
 from sparkmirror.config.settings import Settings
@@ -30,8 +30,7 @@ from sparkmirror.errors import ConfigError
 class Examined:
     """A file that was read as far as it can be: `config` is None where there are errors."""
 
-    errors: tuple[str, ...]
-    warnings: tuple[str, ...]
+    findings: Findings
     settings: Settings
     config: MirrorConfig | None
 
@@ -68,8 +67,7 @@ def examine(
     findings = Findings(name)
     settings = _read_settings(text, surroundings or Surroundings(), findings)
     config = _build(settings, text, only_targets, findings) if settings.aliases else None
-    errors, warnings = findings.errors, findings.warnings
-    return Examined(errors=errors, warnings=warnings, settings=settings, config=None if errors else config)
+    return Examined(findings=findings, settings=settings, config=None if findings.errors else config)
 
 
 def _read_settings(text: str, surroundings: Surroundings, findings: Findings) -> Settings:
@@ -97,7 +95,7 @@ def _build(settings: Settings, text: str, only_targets: Collection[str], finding
         heartbeat_pairs=build_heartbeat_pairs(settings, clusters, only_targets),
         spark={key: entry.value for key, entry in settings.within(Scope.SPARK)},
         warnings=findings.warnings,
-        not_in_force=not_in_force(settings),
+        not_in_force=tuple(idle_keys(settings)),
         lines={written.key: written.line for entry in settings.entries.values() for written in entry.written},
     )
 
@@ -108,5 +106,5 @@ def _pair(flow: FlowConfig) -> tuple[str, str]:
 
 def _or_raise(examined: Examined) -> MirrorConfig:
     if examined.config is None:
-        raise ConfigError("\n".join(examined.errors))
+        raise ConfigError("\n".join(examined.findings.errors))
     return examined.config

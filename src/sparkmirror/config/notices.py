@@ -30,20 +30,20 @@ def refuse_wrong_values(settings: Settings, findings: Findings) -> None:
 def refuse_unknown_flows(settings: Settings, findings: Findings) -> None:
     """A flow that was switched on and can't run is an error; other keys of such a flow only warn."""
     known = ", ".join(settings.aliases)
-    for place, entry in settings.places():
-        pair, name = _split_stray(place.name)
-        if place.scope is Scope.STRAY and name == "enabled" and entry.value.strip().lower() != "false":
-            said = f"{pair} is no flow between two of the clusters {known}"
+    strays = (entry for place, entry in settings.places() if place.scope is Scope.STRAY)
+    for entry in strays:
+        pair, name = _split_stray(entry.key)
+        if name == "enabled" and entry.value.strip().lower() != "false":
             meant = _meant_flow(settings, pair) or "A->B"
-            findings.error(
-                entry.line, f"{entry.key}: {said}; expected {meant}.enabled with two different aliases of these"
-            )
+            said = f"{pair} is no flow between two of the clusters {known}; expected {meant}.enabled"
+            findings.error(entry.line, f"{entry.key}: {said} with two different aliases of these")
 
 
-def not_in_force(settings: Settings) -> tuple[str, ...]:
-    """Keys of the file, as written, that change nothing yet."""
-    idle = (entry for place, entry in settings.places() if _is_idle(place, entry))
-    return tuple(sorted({written.key for entry in idle for written in entry.written}))
+def idle_keys(settings: Settings) -> dict[str, bool]:
+    """Keys of the file, as written, that change nothing yet, sorted; whether each is known."""
+    idle = [(entry, place) for place, entry in settings.places() if _is_idle(place, entry)]
+    known = {written.key: place.key is not None for entry, place in idle for written in entry.written}
+    return dict(sorted(known.items()))
 
 
 def _is_idle(place: Place, entry: Entry) -> bool:

@@ -42,13 +42,20 @@ class Settings:
 
     def find(self, key: Key[object], source: str, target: str, reader: Reader | None = None) -> Entry | None:
         """What holds for the flow; where the file has no such line, what speaks for it."""
-        flow = flow_name(source, target)
-        for form in key.forms(reader):
-            written = form.format(flow=flow, source=source, target=target)
-            if written in self.entries:
-                return self.entries[written]
+        stated = self.find_stated(key, source, target, reader)
+        if stated is not None:
+            return stated
         spoken = (self.find(KNOWN_KEYS[name], source, target) for name in key.fallbacks)
         return next((entry for entry in spoken if entry is not None), None)
+
+    def find_stated(self, key: Key[object], source: str, target: str, reader: Reader | None = None) -> Entry | None:
+        """The strongest form of the key itself."""
+        flow = flow_name(source, target)
+        for form in key.forms(reader):
+            entry = self.entries.get(form.format(flow=flow, source=source, target=target))
+            if entry is not None:
+                return entry
+        return None
 
     def find_for_cluster(self, key: Key[object], alias: str) -> Entry | None:
         forms = (form.format(cluster=alias) for form in key.forms(Reader.CLUSTER))

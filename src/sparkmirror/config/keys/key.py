@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Generic, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
@@ -133,6 +134,11 @@ class Key(Generic[T_co]):
 
     def forms(self, reader: Reader | None = None) -> tuple[str, ...]:
         """Templates that still want `flow`, `source`, `target` or `cluster`."""
-        chosen = self.readers if reader is None else (reader,)
-        forms = (form for each in chosen for form in each.forms)
-        return tuple(dict.fromkeys(form.replace("{key}", self.name).replace("{bare}", self.bare) for form in forms))
+        return _forms(self.name, self.readers if reader is None else (reader,))
+
+
+@cache
+def _forms(name: str, readers: tuple[Reader, ...]) -> tuple[str, ...]:
+    bare = name.partition(".")[2]
+    forms = (form.replace("{key}", name).replace("{bare}", bare) for reader in readers for form in reader.forms)
+    return tuple(dict.fromkeys(forms))

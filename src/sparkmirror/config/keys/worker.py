@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparkmirror.config import values as v
-from sparkmirror.config.keys.key import Key, Reader
+from sparkmirror.config.keys.key import Key, Reader, State
 
 _NAME = v.optional(v.topic_name_part)
 _COUNT = v.integer(1, v.INT_MAX)
@@ -16,7 +16,7 @@ STATUS_TOPIC = Key(name="status.storage.topic", parse=_NAME, default="", readers
 STATUS_PARTITIONS = Key(name="status.storage.partitions", parse=_COUNT, default="5", readers=_WORKER)
 CONFIG_TOPIC = Key(name="config.storage.topic", parse=_NAME, default="", readers=_WORKER)
 
-CONFIG_PROVIDERS = Key(name="config.providers", parse=v.text_list, default="", readers=_FILE)
+CONFIG_PROVIDERS = Key(name="config.providers", parse=v.text_list, default="", readers=_FILE, state=State.IN_FORCE)
 LISTENERS = Key(name="listeners", parse=v.text_list, default="http://127.0.0.1:8083", readers=_FILE)
 ADVERTISED_HOST = Key(name="rest.advertised.host.name", parse=v.text, default="", readers=_FILE)
 ADVERTISED_PORT = Key(name="rest.advertised.port", parse=v.optional(v.integer(1, 65535)), default="", readers=_FILE)
