@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkmirror.config.keys import KNOWN_KEYS, Key
+from sparkmirror.config.keys.clients import ADMIN_CONNECTION
 from sparkmirror.config.keys.topics import CONFIGS_EXCLUDE, MIRROR
 from sparkmirror.config.model import FlowConfig
 
@@ -74,10 +75,7 @@ def _connection(client: str, arrives: Callable[[FlowConfig], Any]) -> list[KeyRo
             return _words(name, at, None, (words[0], words[0]), (words[1], words[1]))
         return _text(name, at, None) if bare == "client.id" else _number(name, at, None)
 
-    prefix = f"{client}."
-    names = [key for key in KNOWN_KEYS if key.startswith(prefix) and KNOWN_KEYS[key].state.name == "LATER"]
-    shared = {key.removeprefix("admin.") for key in KNOWN_KEYS if key.startswith("admin.")}
-    return [row(name.removeprefix(prefix)) for name in names if name.removeprefix(prefix) in shared - {"timeout.ms"}]
+    return [row(key.bare) for key in ADMIN_CONNECTION]
 
 
 ROWS: tuple[KeyRow, ...] = (

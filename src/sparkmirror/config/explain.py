@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sparkmirror.config.keys import KNOWN_KEYS, Key, Reader, State, clients, copying, groups, topics, worker
+from sparkmirror.config.keys import Key, Reader, State, clients, copying, groups, topics, worker
 from sparkmirror.config.keys.security import ROLES, SECURITY, is_secret
+from sparkmirror.config.keys.unread import UNREAD
 from sparkmirror.config.properties import Entry
 from sparkmirror.config.settings import Settings
 
@@ -58,12 +59,11 @@ def explain_flow(settings: Settings, source: str, target: str) -> tuple[Explaine
             for key in SECURITY:
                 yield from explain(key, f"{role.replace('_', '.')}.{key.name}", reader, only_if_set=True)
 
-    settled = (key for key in KNOWN_KEYS.values() if key.state in (State.BETTER, State.IMPOSSIBLE))
     return (
         *explain_all(_OF_EVERY_FLOW, only_if_set=False),
         *explain_all(_OF_CLIENTS, only_if_set=True),
         *explain_roles(),
-        *explain_all(settled, only_if_set=True),
+        *explain_all(UNREAD, only_if_set=True),
     )
 
 

@@ -6,7 +6,7 @@ against this table.
 
 from __future__ import annotations
 
-from sparkmirror.config.keys import clients, copying, groups, security, settled, topics, worker
+from sparkmirror.config.keys import clients, copying, groups, security, topics, unread, worker
 from sparkmirror.config.keys.key import Key, Reader, Scope, State
 
 __all__ = ["FAMILIES", "KNOWN_KEYS", "PLACES", "Key", "Reader", "Scope", "State", "client_key", "place_of_form"]
@@ -24,7 +24,7 @@ _TABLES = (
     clients.PRODUCER_CONNECTION,
     clients.ADMIN_CONNECTION,
     security.SECURITY,
-    settled.SETTLED,
+    unread.UNREAD,
 )
 
 KNOWN_KEYS: dict[str, Key[object]] = {key.name: key for key in (*_SINGLE, *(key for each in _TABLES for key in each))}
