@@ -11,7 +11,7 @@ PROGRESS := sed -u -n -E 's/^Collecting ([^= ]+).*/  \1/p; s/^(Installing collec
 # Broken inputs that `make fuzz` feeds to each reader of bytes.
 N ?= 100000
 
-.PHONY: setup demo test test-unit check fuzz bench dist lock clean
+.PHONY: setup demo test test-unit test-long check fuzz bench dist lock clean
 
 setup: $(READY)
 
@@ -32,6 +32,11 @@ demo: setup
 test: setup
 	@$(BIN)/python -m sparkmirror.embedded all
 	@$(BIN)/pytest
+
+# What takes long on purpose: 200,000 transactions, 50 kills of the whole mirror. KILLS, SEED, TRANSACTIONS as you like.
+test-long: setup
+	@$(BIN)/python -m sparkmirror.embedded all
+	@$(BIN)/pytest -s tests/long
 
 test-unit: setup
 	@$(BIN)/pytest tests/unit

@@ -24,8 +24,28 @@ class Measurement:
     peak_memory_bytes: int | None = None
     records: int | None = None
     surplus: int = 0
+    shares: str = MISSING  # passed, rebuilt and hole, in percent of the offsets
     note: str = ""
     error: str = ""
+
+
+class Counts(NamedTuple):
+    """What became of records: `rebuilt` of them were encoded again; `holes` are offsets without one."""
+
+    records: int
+    rebuilt: int
+    holes: int
+
+    def since(self, before: Counts) -> Counts:
+        return Counts(*(now - then for now, then in zip(self, before, strict=True)))
+
+    def shares(self) -> str:
+        """Of all offsets."""
+        total = self.records + self.holes
+        if not total:
+            return MISSING
+        parts = (self.records - self.rebuilt, self.rebuilt, self.holes)
+        return " / ".join(f"{100 * part / total:.0f}" for part in parts)
 
 
 class Alone(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shutil
 import sys
@@ -15,6 +16,7 @@ from typing import Protocol, Self
 
 import psutil
 
+from bench.measurement import Counts
 from bench.process_tree import TreeMeter
 from bench.setups import Setup
 from sparkmirror.embedded import MirrorMaker2
@@ -74,8 +76,9 @@ class SparkMirror:
         file = self._directory / "mirror.properties"
         file.write_text(setup.properties)
         self._console = self._directory / "console.log"
-        command = [env, f"TMPDIR={self._directory}", str(script), "run", str(file), *(["--once"] if once else [])]
-        self._child = self._guard.spawn(command, output=self._console)
+        self._status = self._directory / "status.json"
+        command = [env, f"TMPDIR={self._directory}", str(script), "run", str(file), "--status-file", str(self._status)]
+        self._child = self._guard.spawn([*command, *(["--once"] if once else [])], output=self._console)
 
     @property
     def pid(self) -> int:
@@ -88,6 +91,13 @@ class SparkMirror:
     @property
     def status(self) -> int | None:
         return self._child.status
+
+    def counts(self) -> Counts:
+        """Of all that was mirrored so far, as its status file has it."""
+        with contextlib.suppress(OSError, ValueError):
+            document = json.loads(self._status.read_text())
+            return Counts(document["records"], document["rebuilt"], document["holes"])
+        return Counts(0, 0, 0)
 
     @property
     def logs(self) -> Sequence[Path]:
@@ -123,6 +133,10 @@ class RunningMirror:
     def is_running(self) -> bool:
         return self.process.running
 
+    def counts(self) -> Counts | None:
+        """None: MirrorMaker 2 says nothing of the kind."""
+        return self.process.counts() if isinstance(self.process, SparkMirror) else None
+
     def stop(self) -> None:
         """In order, then by force, then whatever it left behind."""
         left = [process for process in self.meter.living() if process.pid != self._guardian]
@@ -138,7 +152,7 @@ class RunningMirror:
 
 
 def start_mirror(setup: Setup) -> RunningMirror:
-    process: MirrorProcess = SparkMirror(setup) if setup.name == "sparkmirror" else JavaMirror(setup)
+    process: MirrorProcess = SparkMirror(setup) if setup.is_ours else JavaMirror(setup)
     return RunningMirror(process)
 
 

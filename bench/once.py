@@ -20,7 +20,7 @@ def measure_once(bench: Bench, setup: Setup) -> Measurement:
     records = bench.send(setup.topics[0], "burst", bench.sizes.burst_records).total()
     time.sleep(SETTLE_S)
     bench.progress.say(setup.name, f"once: a cold copy of {records:,} records")
-    once = SparkMirror(setup, once=True) if setup.name == "sparkmirror" else None
+    once = SparkMirror(setup, once=True) if setup.is_ours else None
     with RunningMirror(once) if once else start_mirror(setup) as mirror:
         subject = Subject(bench, setup, mirror)
         try:

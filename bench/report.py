@@ -22,6 +22,7 @@ COLUMNS = (
     "peak memory MB",
     "records",
     "check",
+    "passed/rebuilt/hole %",
     "note",
 )
 RATIO_COLUMNS = ("scenario", "sparkmirror against", "wall", "CPU", "p50", "p99", "worst", "peak memory")
@@ -48,6 +49,7 @@ def _result_row(m: Measurement) -> tuple[str, ...]:
         _number(m.peak_memory_bytes and m.peak_memory_bytes / 1e6, 0),
         MISSING if m.records is None else f"{m.records:,}",
         check_text(m),
+        m.shares,
         m.note,
     )
 

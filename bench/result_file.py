@@ -32,6 +32,8 @@ flags), on the machine that the brokers and the producer share. Topics of {PARTI
 
 CPU is that of the whole process tree, ended members included. Peak memory is the largest sum over the tree, sampled;
 pages that processes share count once (PSS).
+`passed/rebuilt/hole`: shares of the offsets that were copied as they came, encoded again, or hold no record.
+`sparkmirror-records` is the same with `pipeline.path=records`: each record crosses Spark as a row.
 `check` compares the end offsets of source and target. A ratio of `1/8.3` means that sparkmirror needs that part of
 what the other needs. MirrorMaker 2 emits heartbeats, checkpoints and offset syncs meanwhile, as it does by default."""
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
-from bench.clusters import Pair
+from bench.clusters import POLL_S, Pair
 from bench.latency import measure_latency
 from bench.load import RawProducer
-from bench.measurement import Measurement, percentile, surplus_of
+from bench.measurement import MISSING, Counts, Measurement, percentile, surplus_of
 from bench.mirrors import RunningMirror
 from bench.payload import Round, burst_rounds, lz4_rounds, small_rounds
 from bench.process_tree import TreeMeter
@@ -23,6 +23,7 @@ from bench.sizes import Sizes
 START_DEADLINE_S = 120.0
 SLOW_INTERVAL_S = 1.0
 LATENCY_WARM_UP = 200
+COUNTED_DEADLINE_S = 15.0
 LATE_S = 1.0  # how long to look out for records that come twice
 
 
@@ -88,6 +89,17 @@ class Subject:
         time.sleep(LATE_S)
         return surplus_of(self.bench.pair.source.ends(topic), self.bench.pair.target.ends(remote))
 
+    def await_shares(self, before: Counts | None, records: int) -> str:
+        """What became of so many records; receipts are some seconds behind them."""
+        if before is None:
+            return MISSING
+        deadline = time.monotonic() + COUNTED_DEADLINE_S
+        while True:
+            found = (self.mirror.counts() or before).since(before)
+            if found.records >= records or time.monotonic() > deadline:
+                return found.shares()
+            time.sleep(POLL_S)
+
 
 @contextmanager
 def looking_seldom(meter: TreeMeter) -> Iterator[None]:
@@ -124,6 +136,7 @@ def measure_burst(subject: Subject, scenario: str) -> Measurement:
     time.sleep(bench.sizes.settle_s)
     subject.say(f"{scenario}: {records:,} records")
     meter.reset_peak()
+    counted = subject.mirror.counts()
     cpu_before, began = meter.cpu_s(), time.perf_counter()
     sent = bench.send(topic, scenario, records)
     produced_s = time.perf_counter() - began
@@ -137,6 +150,7 @@ def measure_burst(subject: Subject, scenario: str) -> Measurement:
         peak_memory_bytes=meter.peak_memory_bytes,
         records=sent.total(),
         surplus=subject.count_surplus(scenario),
+        shares=subject.await_shares(counted, sent.total()),
         note=f"producer done after {produced_s:.1f} s",
     )
 

@@ -1,6 +1,7 @@
 """The properties that each mirror gets. Pure.
 
-sparkmirror and MirrorMaker 2 by default read the same text; the tuned one has the lines of `TUNED_*` more. Each
+sparkmirror and MirrorMaker 2 by default read the same text; the tuned one has the lines of `TUNED_*` more, the record
+way one line. Each
 run has aliases of its own, so that no run finds another's internal topics, groups or remote topics.
 """
 
@@ -60,6 +61,10 @@ class Setup:
     target_bootstrap: str
 
     @property
+    def is_ours(self) -> bool:
+        return self.name.startswith("sparkmirror")
+
+    @property
     def source_alias(self) -> str:
         return f"{self.name}-{self.run}-a"
 
@@ -86,6 +91,8 @@ class Setup:
         if self.name == "mm2-tuned":
             lines += [f"{a}.consumer.{key} = {value}" for key, value in TUNED_CONSUMER.items()]
             lines += [f"{b}.producer.{key} = {value}" for key, value in TUNED_PRODUCER.items()]
+        if self.name == "sparkmirror-records":
+            lines.append("pipeline.path = records")
         return "\n".join(lines) + "\n"
 
 

@@ -16,7 +16,7 @@ SCENARIOS = (
     "partitions",
     "idle-many",  # comes with partitions
 )
-MIRRORS = ("mm2", "mm2-tuned", "sparkmirror")
+MIRRORS = ("mm2", "mm2-tuned", "sparkmirror", "sparkmirror-records")
 PARTITIONS = 4
 MANY_PARTITIONS = 1000
 RECORD_BYTES = 1000

@@ -8,60 +8,23 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from confluent_kafka import Producer
 
-from sparkmirror.embedded import Broker, KafkaCluster, start_clusters
+from sparkmirror.embedded import KafkaCluster, start_clusters
 from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, create_topic_on
 from tests.support.lease_process import start_lease_process
 from tests.support.leases import ends, new_producer_id, run_lease
+from tests.support.load import THREE_DAYS_MS, small_load, standing_still_in_turns
 from tests.support.same_log import assert_same_log
 
 KILLS = int(os.environ.get("KILLS", "5"))
 SEED = int(os.environ.get("SEED", str(random.randrange(10_000))))
 PARTITIONS = 4
-THREE_DAYS_MS = 3 * 86_400_000
 
 pytestmark = pytest.mark.timeout(1200)
-
-
-@contextmanager
-def load(servers: str, topic: str, *, age_ms: int = 0) -> Iterator[None]:
-    """Small batches and small transactions, a third of them aborted, until the end of the block."""
-    stop = threading.Event()
-
-    def write() -> None:
-        plain = Producer({"bootstrap.servers": servers, "linger.ms": 0, "batch.num.messages": 5})
-        bound = Producer({"bootstrap.servers": servers, "transactional.id": topic, "linger.ms": 0})
-        bound.init_transactions(30)
-        number = 0
-        while not stop.is_set():
-            stamp = int(time.time() * 1000) - age_ms
-            bound.begin_transaction()
-            for producer in (plain, plain, bound):
-                for _ in range(random.Random(SEED + number).randint(1, 8)):
-                    producer.produce(topic, b"%d" % number, partition=number % PARTITIONS, timestamp=stamp)
-                    number += 1
-                producer.flush(10)
-            if number % 3:
-                bound.commit_transaction(30)
-            else:
-                bound.abort_transaction(30)
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 def kill_again_and_again(
@@ -85,7 +48,7 @@ def test_kills_at_random_moments(pair: Pair, topic: str, java_reader: JavaReader
     create_topic(pair.source, topic, PARTITIONS)
     create_topic(pair.target, topic, PARTITIONS)
     producer_id = new_producer_id(pair.target)
-    with load(pair.source, topic):
+    with small_load(pair.source, topic, PARTITIONS, SEED):
         kill_again_and_again(pair.source, pair.target, topic, producer_id, KILLS)
     assert run_lease(pair.source, pair.target, topic, producer_id).facts == []
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, mirrored="read_committed", ends=True)
@@ -97,7 +60,7 @@ def test_kills_with_records_that_are_three_days_old(pair: Pair, topic: str, java
     create_topic(pair.source, topic, PARTITIONS)
     create_topic(pair.target, topic, PARTITIONS)
     producer_id = new_producer_id(pair.target)
-    with load(pair.source, topic, age_ms=THREE_DAYS_MS):
+    with small_load(pair.source, topic, PARTITIONS, SEED, age_ms=THREE_DAYS_MS):
         kill_again_and_again(pair.source, pair.target, topic, producer_id, max(3, KILLS // 5), unguarded_wait_s=1.0)
     assert run_lease(pair.source, pair.target, topic, producer_id, unguarded_wait_s=1.0).facts == []
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, mirrored="read_committed", ends=True)
@@ -115,29 +78,7 @@ def test_kills_while_a_follower_stands_still(topic: str, java_reader: JavaReader
         create_topic(a, topic, PARTITIONS)
         create_topic_on(b, topic, PARTITIONS, [leader.id, follower.id])
         producer_id = new_producer_id(b)
-        with load(a, topic), standing_still_in_turns(follower):
+        with small_load(a, topic, PARTITIONS, SEED), standing_still_in_turns(follower, SEED):
             kill_again_and_again(a, b, topic, producer_id, max(3, KILLS // 5))
         await_condition(lambda: run_lease(a, b, topic, producer_id, seconds=20).facts == [], "the rest", 90)
         assert_same_log(java_reader, a, topic, b, topic, mirrored="read_committed", ends=True)
-
-
-@contextmanager
-def standing_still_in_turns(broker: Broker) -> Iterator[None]:
-    stop = threading.Event()
-
-    def toggle() -> None:
-        dice = random.Random(SEED)
-        while not stop.is_set():
-            broker.pause()
-            stop.wait(dice.uniform(0.5, 3))
-            broker.resume()
-            stop.wait(dice.uniform(0.2, 1.5))
-
-    thread = threading.Thread(target=toggle)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-        broker.resume()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import struct
 import zlib
 
+import numpy as np
 from awscrt.checksums import crc32c
 
 from sparkmirror.batch.codec import GZIP, NONE, compress, decompress
 from sparkmirror.batch.columns import decode_records
+from sparkmirror.batch.decode_fetch import decode_fetch
 from sparkmirror.batch.header import HEADER_BYTES, has_valid_crc, read_header, split_batches
 from sparkmirror.batch.legacy import LegacyRecord, read_legacy_records
+from sparkmirror.batch.scan import scan_batches
 from sparkmirror.copy.queue import CopyQueue
 from sparkmirror.errors import ProtocolError
 from sparkmirror.protocol.fetch import FetchedPartition
@@ -129,6 +132,14 @@ def _queue(data: bytes) -> None:
     queue.add(FetchedPartition("t", 0, 0, 0, 0, 0, ((1, 0), (2, 5)), -1, memoryview(fetched)), None)
 
 
+def _read_rows(data: bytes) -> None:
+    """A fetch on its way to rows."""
+    fetched = memoryview(_with_batch_checksums(data))
+    found = scan_batches(np.frombuffer(fetched, np.uint8), 0, aborted=((1, 0), (2, 5)))
+    for rows in decode_fetch(fetched, found, 0, 1 << 62):
+        rows.validate(full=True)
+
+
 def _queue_inputs() -> list[bytes]:
     logs = [make_log(seed) for seed in range(40)]
     return [b"".join(batch.encode() for batch in log) for log in logs if log] + _golden("*-few*.bin")
@@ -148,6 +159,7 @@ def _with_batch_checksums(data: bytes) -> bytes:
 
 TARGETS = [
     Target("copy_queue", _queue, _queue_inputs()),
+    Target("decode_fetch", _read_rows, _queue_inputs()),
     Target("split_batches", _split, _golden("*-few*.bin")),
     Target("codec", _decompress, _codec_inputs()),
     Target("columns", _read_columns, _column_inputs()),

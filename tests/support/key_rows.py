@@ -175,6 +175,7 @@ ROWS: tuple[KeyRow, ...] = (
     KeyRow("open.transaction.warn.seconds", lambda f: f.open_transaction_warn_s, 60.0, ("7", 7.0), ("2", 2.0), "0"),
     _switch("sync.log.start.enabled", lambda f: f.sync_log_start, False),
     KeyRow("throttle.bytes.per.second", lambda f: f.bytes_per_second, None, ("9", 9), ("-1", None), "-2"),
+    _words("pipeline.path", lambda f: f.path, "auto", ("records", "records"), ("batches", "batches")),
     # clients
     _words(
         "consumer.isolation.level",

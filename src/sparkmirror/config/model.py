@@ -67,6 +67,8 @@ class FlowConfig:
     # None: as fast as it goes.
     bytes_per_second: int | None
     read_committed: bool
+    # `records`: as rows of a DataFrame; else batch by batch.
+    path: str
     naming: NamingConfig
     sync: SyncConfig
     groups: GroupsConfig

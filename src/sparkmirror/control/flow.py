@@ -222,13 +222,12 @@ class FlowKeeper:
             self._wake.clear()
 
     def _begin(self) -> None:
-        """Claim the producer id and read progress and facts: once."""
+        """Claim the producer id, and read what an earlier driver knew: once. Progress is read by who leads."""
         if self._producer_id is not None:
             return
         producer_id = self._claims.claim_producer_id()
         self._fill_with = self._probe_filling(producer_id)
         self._progress.ensure()
-        self._written = self._progress.read()
         self._transactions.believe(self._read_facts())
         self._producer_id = producer_id
 
@@ -278,7 +277,7 @@ class FlowKeeper:
         if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
             longest_s = earlier.longest_s or self._longest_s(True)
             self._unguarded_until = time.monotonic() + longest_s + SKEW_MARGIN_S
-        self._is_stale.set()  # what the driver before has written since
+        self._is_stale.set()  # progress is read before the first lease
         self._has_led = True
         self.view.generation = self._claims.lead(self._longest_s(False))
         self._note_leadership()

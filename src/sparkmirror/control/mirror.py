@@ -40,6 +40,7 @@ from sparkmirror.errors import SetupError
 from sparkmirror.pipeline.desk import Desk, Round
 from sparkmirror.pipeline.figures import Figures
 from sparkmirror.pipeline.query import start_query
+from sparkmirror.pipeline.records_flow import SETTINGS, RecordsFlow
 from sparkmirror.pipeline.session import DEFAULT_MASTER, count_slots, desk_host, is_local, plan_master, start_spark
 from sparkmirror.pipeline.workspace import make_workspace
 from sparkmirror.topology.standing import Standing
@@ -76,6 +77,7 @@ class Mirror:
         self._goal = OnceGoal(self.keepers, self.ledger) if self.options.once else None
         self.spark: SparkSession | None = None
         self.queries: list[StreamingQuery] = []
+        self._records: dict[str, RecordsFlow] = {}  # by flow, those on the record way
         self._desk: Desk | None = None
         self._workspace = make_workspace()
         self._local_slots = 0
@@ -153,21 +155,38 @@ class Mirror:
 
     def _plan(self, number: int) -> list[Lease]:
         self._heed_lost_tasks()
-        hints = self._hints()
-        goal = self._goal
         calm = self._is_calm()
-        leases: list[Lease] = []
+        return [
+            lease
+            for keeper in self.keepers
+            if keeper.flow.name not in self._records
+            for lease in self._plan_flow(keeper, self._tasks(keeper), number, calm=calm)
+        ]
+
+    def _plan_flow(self, keeper: FlowKeeper, tasks: int, number: int, *, calm: bool = False) -> list[Lease]:
+        hints = self._hints()
+        by_rows = keeper.flow.name in self._records
+        return keeper.plan(
+            tasks,
+            number,
+            hints=hints.get(keeper.flow.name, {}),
+            weights=self.ledger.traffic(keeper.flow.name),
+            troubled=self.ledger.troubled(keeper.flow.name),
+            stop_at=self._goal.stop_at(keeper, hints) if self._goal and not by_rows else None,
+            calm=calm,
+        )
+
+    def _tend_records(self) -> None:
+        """Flows on the record way have one lease, which lasts until their partitions change."""
         for keeper in self.keepers:
-            leases += keeper.plan(
-                self._tasks(keeper),
-                number,
-                hints=hints.get(keeper.flow.name, {}),
-                weights=self.ledger.traffic(keeper.flow.name),
-                troubled=self.ledger.troubled(keeper.flow.name),
-                stop_at=goal.stop_at(keeper, hints) if goal else None,
-                calm=calm,
-            )
-        return leases
+            flow = self._records.get(keeper.flow.name)
+            view = keeper.view
+            if flow is not None:
+                places = view.landscape.partitions if view.leads and view.landscape else ()
+                flow.tend(
+                    [(p.topic, p.partition) for p in places],
+                    lambda k=keeper: next(iter(self._plan_flow(k, 1, 0)), None),  # type: ignore[misc]
+                )
 
     def _tasks(self, keeper: FlowKeeper) -> int:
         """At most the slots that are there, shared by the flows: a lease without a slot starves its partitions."""
@@ -202,7 +221,7 @@ class Mirror:
         hints: dict[str, dict[Place, Standing]] = {}
         for (flow, topic, partition), hint in (self._desk.hints() if self._desk else {}).items():
             hints.setdefault(flow, {})[topic, partition] = hint
-        return hints
+        return hints | {flow: records.hints() for flow, records in self._records.items()}
 
     # -- Spark
 
@@ -210,10 +229,14 @@ class Mirror:
         wanted = sum(k.flow.tasks_max or os.cpu_count() or 1 for k in self.keepers)
         self._local_slots = wanted if is_local(self.config.spark) else 0
         log.info("starting Spark (%s)", plan_master(self.config.spark.get("spark.master", DEFAULT_MASTER), wanted))
-        self.spark = start_spark(self.config.spark, wanted, self._workspace)
+        by_rows = {k.flow.name for k in self.keepers if k.flow.path == "records"}
+        self.spark = start_spark((SETTINGS if by_rows else {}) | dict(self.config.spark), wanted, self._workspace)
         self.spark.streams.addListener(self.figures)
         self._desk = Desk(desk_host(self.spark), self._end_calm)
-        self.queries = [self._start_query(name) for name in QUERIES]
+        for name in by_rows:
+            self._records[name] = RecordsFlow(name, self.spark, self._desk, self._take_receipts, self._workspace)
+        if len(by_rows) < len(self.keepers):
+            self.queries = [self._start_query(name) for name in QUERIES]
         for keeper in self.keepers:
             keeper.may_lead()
         log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")
@@ -238,6 +261,7 @@ class Mirror:
         now = time.monotonic()
         if now >= self._restart_at:
             self._restart_queries(now)
+        self._tend_records()
         if now >= self._next_status:
             self._next_status = now + STATUS_EVERY_S
             self._write_status()
@@ -277,13 +301,15 @@ class Mirror:
 
     def _shut_down(self) -> None:
         """Finish what is in flight, write progress, end Spark."""
+        for flow in self._records.values():
+            flow.stop()
         if self._desk is not None:
             self._desk.recall()
             if self._round is not None:
                 self._desk.wait(self._round.ended, STOP_WAIT_S)
             self._desk.close()
-            for flow, hints in self._hints().items():
-                next(k for k in self.keepers if k.flow.name == flow).write_progress(hints)
+            for name, hints in self._hints().items():
+                next(k for k in self.keepers if k.flow.name == name).write_progress(hints)
         for query in self.queries:
             with contextlib.suppress(PySparkException, Py4JError, OSError):  # it ended by itself
                 query.stop()

@@ -1,6 +1,6 @@
 """An operator's hand on a flow's progress: it reads it, sets it, forgets it. Never while the flow runs.
 
-A position that is set is an offset alone, as a MirrorMaker 2 leaves it: the copy then takes over from there
+A position that is set is an offset alone, much as a MirrorMaker 2 leaves it: the copy then takes over from there
 (`copy.position`). One that is forgotten is found from the target's log alone.
 """
 
@@ -19,7 +19,7 @@ from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.offsets.claims import Leadership
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.select import plan_topics
-from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.standing import AS_SET, Standing
 
 MOST_NAMES = 20  # of what exists, in an error
 
@@ -91,7 +91,7 @@ def plan_set(offset: int, places: Collection[Place], ends: Mapping[Place, int]) 
                 f"{topic}-{partition} ends at offset {ends[topic, partition]} in the source: "
                 f"expected an offset up to that, got {offset}"
             )
-    return {place: Standing(next_offset=offset) for place in places}
+    return {place: Standing(next_offset=offset, target_end=AS_SET) for place in places}
 
 
 def _names(topics: Collection[str]) -> str:

@@ -54,6 +54,8 @@ def mirror_status(keepers: Sequence[FlowKeeper], ledger: Ledger, spark: dict[str
         "time": timestamp(time.time()),
         "pid": os.getpid(),
         "records": ledger.records,
+        "rebuilt": ledger.rebuilt,
+        "holes": ledger.holes,
         "bytes": ledger.bytes,
         "rounds": ledger.rounds,
         "spark": spark,

@@ -16,14 +16,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Protocol
 
 from sparkmirror.copy.appender import Appender, Filled
+from sparkmirror.copy.beginning import NoteStanding
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.fetcher import LONGEST_WAIT_MS, Fetcher
 from sparkmirror.copy.lease import TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
-from sparkmirror.copy.position import Position
+from sparkmirror.copy.place import Position
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.copy.roster import Roster
-from sparkmirror.copy.scout import Connections, Finding, NoteStanding, Scout
+from sparkmirror.copy.scout import Connections, Finding, Scout
 from sparkmirror.copy.throttle import Throttle
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError
 from sparkmirror.net.channel import Channel
@@ -78,6 +79,8 @@ class Copy:
         if recall is not None:
             self._selector.register(recall, selectors.EVENT_READ, RECALLED)
         self._roster = Roster(lease, self._raise_limits)
+        for partition in lease.partitions:
+            self._roster.add(partition)
         self._has_end = all(p.stop_at is not None for p in lease.partitions)
         self._asked: set[Cursor] = set()
         self._fetchers: dict[int, Fetcher] = {}

@@ -18,10 +18,14 @@ from __future__ import annotations
 
 from enum import Enum
 
+from sparkmirror.batch.rewrite import Run
+from sparkmirror.copy import facts
 from sparkmirror.copy.lease import LeasePartition
-from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.queue import SEQUENCE_MASK, CopyQueue, Ready
 from sparkmirror.errors import MirrorError
+from sparkmirror.net.cluster import Metadata
+from sparkmirror.protocol import codes
 from sparkmirror.protocol.fetch import FetchedPartition, TopicKey
 from sparkmirror.topology.standing import Standing
 
@@ -60,6 +64,7 @@ class Cursor:
         self.fill_attempt = 0  # grows when a fill's answer was lost: it may still be written
         self.is_out_of_range = False  # the source refused the offset: look why
         self.is_forgotten = False  # the target's leader does not know our producer any more
+        self.is_shared = False  # others may write into the target, too: offsets there are what the answers say
         self.raised: set[str] = set()  # limits of the target topic that were raised in this lease
         self.unequal = ""  # why equal offsets must be given up here
         self.reason = ""
@@ -87,12 +92,33 @@ class Cursor:
         """All that was fetched stands in the target."""
         return not self.queue and not self.in_flight
 
+    def locate(self, source: Metadata, target: Metadata) -> Place | str:
+        """Where the partition is on both sides; or why it is nowhere at the moment."""
+        leased = self.leased
+        here, there = source.topics.get(leased.topic), target.topics.get(leased.remote)
+        for side, name, info in (("source", leased.topic, here), ("target", leased.remote, there)):
+            if info is None or info.error or leased.partition not in info.leaders:
+                return f"the {side} has no {name}-{leased.partition} ({codes.name_of(info.error) if info else 'gone'})"
+            if info.leaders[leased.partition].node < 0:
+                return f"{side} {name}-{leased.partition} has no leader"
+        assert here is not None and there is not None
+        return Place(
+            leased.partition,
+            here,
+            there,
+            self.hint,
+            check_range=self.is_out_of_range,
+            unequal=self.unequal,
+            stop_at=leased.stop_at,
+            is_forgotten=self.is_forgotten,
+        )
+
     def settle(self, place: Place, position: Position) -> None:
         """Go on from a position that the target's log gave."""
         self.state = State.COPYING
         self.queue.restart(position.next_offset, (position.last_sequence + 1) & SEQUENCE_MASK)
         self.queue.fills_holes = not position.translated
-        self.queue.skip_to(position.fetch_from)
+        self.queue.add_hole(position.fetch_from)
         self.queue.epoch = position.source_epoch
         self.fetch_offset = self.queue.position
         self.source_next, self.target_next = position.next_offset, position.target_next
@@ -133,10 +159,18 @@ class Cursor:
             self.fetch_offset = max(self.fetch_offset, self.queue.position)
             self.note_passed()
 
+    def take_runs(self, runs: list[tuple[Run, int]], end: int) -> None:
+        """Queue records that were encoded elsewhere; up to `end` there are no others."""
+        self.queue.add_runs(runs)
+        self.queue.add_hole(end)
+        self.note_passed()
+
     def take_answer(self, ready: Ready, base_offset: int) -> None:
         """A batch was appended. Where offsets are equal, it must stand where the source has it."""
         self.in_flight -= 1
-        if base_offset != self.target_next:
+        if self.is_shared and base_offset < self.target_next:
+            raise facts.spread_rows(str(self))  # answered as a repetition of somebody else's batch
+        if base_offset != self.target_next and not self.is_shared:
             raise MirrorError(
                 "diverged",
                 f"source offset {ready.first} was appended at target offset {base_offset} where {self.target_next} "

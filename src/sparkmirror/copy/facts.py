@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkmirror.errors import MirrorError
+from sparkmirror.errors import ConnectionLostError, MirrorError, SparkmirrorError
 from sparkmirror.protocol import codes
 
 ANEW = "delete the target topic to mirror it anew"
@@ -14,6 +14,18 @@ def gap(first: int, end: int) -> MirrorError:
         f"source offsets {first}..{end - 1} were removed before they could be copied (retention or DeleteRecords); "
         "on.gap=continue goes on behind them",
     )
+
+
+def unread_gap(partition: str, first: int, end: int) -> MirrorError:
+    return MirrorError(
+        "gap",
+        f"offsets {first}..{end - 1} of {partition} were removed before they could be read (retention or "
+        "DeleteRecords); failOnDataLoss=false goes on behind them",
+    )
+
+
+def no_such_partition(partition: str, why: str) -> MirrorError:
+    return MirrorError("no-such-partition", f"{partition} is not there ({why}); create it, or take it out of the query")
 
 
 def source_truncated(topic: str, copied_end: int, source_end: int) -> MirrorError:
@@ -45,6 +57,14 @@ def target_recreated(topic: str) -> MirrorError:
         "target-recreated",
         f"the target topic {topic} was deleted and created anew; on.recreate=continue (or resetting the flow's "
         "offsets) mirrors it from the source's start",
+    )
+
+
+def sink_target_recreated(topic: str) -> MirrorError:
+    return MirrorError(
+        "target-recreated",
+        f"the topic {topic} was deleted and created anew since this sink wrote to it; give the sink another name (and "
+        "a new checkpoint, if its rows are to be written again)",
     )
 
 
@@ -82,6 +102,47 @@ def not_equal(why: str) -> MirrorError:
     )
 
 
+def other_rows(partition: str, first: int, end: int) -> MirrorError:
+    return MirrorError(
+        "other-rows",
+        f"{partition}: a micro-batch that comes again has other rows than those that it wrote before (its rows "
+        f"{first}..{end - 1}). A replay must bring the same rows in the same order, all of a partition in one task: "
+        "repartition by topic and partition and sort by offset, or begin anew with another name",
+    )
+
+
+def spread_rows(partition: str) -> MirrorError:
+    return MirrorError(
+        "rows-spread",
+        f"rows for {partition} came from two tasks of a micro-batch, so their order is not known: repartition by topic "
+        "and partition before writing",
+    )
+
+
+def disordered_rows(partition: str, before: int, offset: int) -> MirrorError:
+    return MirrorError(
+        "rows-disordered",
+        f"{partition}: the row of offset {offset} came after that of {before}; with offsets.preserve rows must come in "
+        "the order of their offsets: sort within partitions, by offset",
+    )
+
+
+def older_batch(name: str, batch: int, written: int) -> MirrorError:
+    return MirrorError(
+        "older-micro-batch",
+        f"the sink {name!r} has written micro-batch {written} and is given {batch}: the checkpoint is older than the "
+        "target. Go on with the newest checkpoint, or begin anew with another name",
+    )
+
+
+def other_query(name: str) -> MirrorError:
+    return MirrorError(
+        "other-query",
+        f"the sink {name!r} belongs to a query with another checkpoint, whose rows it has written: go on with that "
+        "checkpoint, or give this query a name of its own",
+    )
+
+
 def too_large(offset: int, size: int) -> MirrorError:
     return MirrorError(
         "record-too-large",
@@ -92,6 +153,13 @@ def too_large(offset: int, size: int) -> MirrorError:
 
 def corrupt(why: str) -> MirrorError:
     return MirrorError("corrupt", f"{why}; if it stays, the source's log is damaged there")
+
+
+def unread(error: SparkmirrorError) -> MirrorError:
+    """Why a source can't be read, by whether that may pass."""
+    if isinstance(error, ConnectionLostError):
+        return MirrorError("unreachable", str(error))
+    return corrupt(str(error))
 
 
 def refused(side: str, code: int, message: str | None) -> MirrorError:

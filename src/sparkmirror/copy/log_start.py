@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from sparkmirror.batch.filler import MOST_RECORDS, build_filler
 from sparkmirror.batch.header import split_batches
-from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.queue import PRODUCER_EPOCH, SEQUENCE_MASK
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
@@ -38,10 +38,14 @@ def why_not_fillable(target: Cluster, place: Place) -> str:
 
 
 def fill_up_to_start(
-    source: Cluster, target: Cluster, place: Place, position: Position, producer_id: int, may_write: Callable[[], bool]
+    target: Cluster,
+    place: Place,
+    position: Position,
+    producer_id: int,
+    timestamp: int,
+    may_write: Callable[[], bool],
 ) -> Position:
     """Fill the target up to `position.log_start`, as long as the lease permits; the position after it."""
-    timestamp = _first_timestamp(source, place, position.log_start)
     while position.target_next < position.log_start:
         if not may_write():
             raise ConnectionLostError("the lease ended while the target's log was filled up to the source's start")
@@ -74,7 +78,7 @@ def _delete_records(target: Cluster, place: Place, before: int) -> None:
     codes.raise_for(code, f"{key[0]}-{key[1]}: records before {before} can't be removed")
 
 
-def _first_timestamp(source: Cluster, place: Place, offset: int) -> int:
+def first_timestamp(source: Cluster, place: Place, offset: int) -> int:
     """Filler is as old as the first real record: it neither keeps a segment nor ends the producer's memory early."""
     fetched = fetch_partition(source, place.source, place.partition, offset, max_bytes=1)
     now = int(time.time() * 1000)

@@ -25,83 +25,24 @@ topic before anything is appended.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from sparkmirror.copy import facts
-from sparkmirror.copy.estimate import estimate_holes
+from sparkmirror.copy import evidence, facts
 from sparkmirror.copy.lease import ALWAYS, CONTINUE, NEVER, NOTHING, Rules
-from sparkmirror.copy.tail import Batch, copyable_batches, data_batches, read_tail
+from sparkmirror.copy.place import Ends, Place, Position
+from sparkmirror.copy.source_view import SourceView
+from sparkmirror.copy.tail import Batch, data_batches, read_tail
 from sparkmirror.errors import MirrorError
-from sparkmirror.net.cluster import Cluster, TopicInfo
-from sparkmirror.net.log import format_topic_id
-from sparkmirror.net.offsets import EARLIEST, LATEST, ProducerState, describe_producer, list_offsets
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.offsets import EARLIEST, LATEST, describe_producer, list_offsets
 from sparkmirror.topology.standing import Standing
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A partition on both sides, with what the clusters' metadata says of its topics."""
-
-    partition: int
-    source: TopicInfo
-    target: TopicInfo
-    hint: Standing | None = None
-    check_range: bool = False
-    unequal: str = ""  # why equal offsets can't be kept from here on
-    stop_at: int | None = None
-    is_forgotten: bool = False  # the leader does not know our producer, and takes only a first sequence (before 2.5)
-    notes: list[str] = field(default_factory=list)  # facts that a policy tolerated here
-
-    @property
-    def is_new_source(self) -> bool:
-        """Made anew since the hint: its offsets mean something else."""
-        return bool(self.hint and self.hint.source_id and self.hint.source_id != self.source_id)
-
-    @property
-    def is_new_target(self) -> bool:
-        return bool(self.hint and self.hint.target_id and self.hint.target_id != self.target_id)
-
-    @property
-    def source_id(self) -> str:
-        return format_topic_id(self.source.topic_id)
-
-    @property
-    def target_id(self) -> str:
-        return format_topic_id(self.target.topic_id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """The next source offset to copy, where it will stand in the target, and the last sequence there.
-
-    `last_sequence` -1: none yet, so the next is 0 (a leader that knows a producer by its markers alone says -1, too).
-    `fetch_from`: what lies before it is gone from the source. `log_start`: where the target's log shall begin; up to
-    there it is filled first.
-    """
-
-    next_offset: int
-    target_next: int
-    last_sequence: int
-    fetch_from: int = 0
-    source_epoch: int = -1
-    log_start: int = 0
-    translated: str = ""
-    is_news: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """What the target's leader says of a partition: what it remembers of our producer, and where its log ends."""
-
-    state: ProducerState | None
-    log_end: int
 
 
 class PositionFinder:
     """Asks both clusters, blocking. `unguarded_ok`: no earlier lease can still write."""
 
     def __init__(
-        self, source: Cluster, target: Cluster, producer_id: int, rules: Rules, unguarded_ok: Callable[[], bool]
+        self, source: SourceView, target: Cluster, producer_id: int, rules: Rules, unguarded_ok: Callable[[], bool]
     ) -> None:
         self._source = source
         self._target = target
@@ -154,7 +95,10 @@ class PositionFinder:
     # -- beginnings
 
     def _from_the_start(self, place: Place, target_next: int) -> Position | None:
-        """Nothing of the source is in the target yet. `target_next` above 0: others have written there."""
+        """Nothing says that any of the source is in the target yet. `target_next` above 0: others have written there.
+
+        What they wrote last may be what the source begins with: a MirrorMaker 2 that left no progress.
+        """
         bounds = self._source_bounds(place)
         if bounds is None:
             return None
@@ -163,9 +107,14 @@ class PositionFinder:
             start = max(start, place.hint.next_offset)  # a MirrorMaker 2 or an operator said so
         why = self._why_translated(place, start, end)
         if target_next:
-            why = why or f"the target topic held other records up to offset {target_next - 1} before"
-            self._require_equal_or_auto(why)
-        if why:
+            log_start = self._target_start(place)
+            if log_start is None:
+                return None
+            start = evidence.skip_written(self._source, self._target, place, start, log_start, target_next)
+            if start != target_next:
+                why = why or f"the target topic held other records up to offset {target_next - 1} before"
+                self._require_equal_or_auto(why)
+        if why or target_next:
             return Position(next_offset=start, target_next=target_next, last_sequence=-1, translated=why, is_news=True)
         return Position(next_offset=start, target_next=0, last_sequence=-1, log_start=start, is_news=start > 0)
 
@@ -176,7 +125,7 @@ class PositionFinder:
             return "offsets.preserve is never"
         why = place.unequal
         if not why and (end - start > rules.max_hole or rules.fill_with == NOTHING):
-            holes = estimate_holes(self._source, place.source, place.partition, start, end, rules.isolation)
+            holes = self._source.estimate_holes(place.source, place.partition, start, end)
             if holes > rules.max_hole:
                 why = f"about {holes} of the source's offsets are holes, more than offsets.preserve.max.hole"
             elif holes and rules.fill_with == NOTHING:
@@ -216,11 +165,11 @@ class PositionFinder:
     def _after_tail(self, place: Place, ends: Ends) -> Position | None:
         """From the target's last batch with records, where offsets were equal so far."""
         hint = place.hint
-        if hint and hint.target_end < 0:
-            return self._after_predecessor(hint, ends)
         log_start = self._target_start(place)
         if log_start is None:
             return None
+        if hint and hint.target_end < 0:
+            return self._after_predecessor(place, hint, ends, log_start)
         wanted = hint.log_start if hint else 0
         if ends.log_end <= wanted:
             return Position(next_offset=wanted, target_next=ends.log_end, last_sequence=_last(ends), log_start=wanted)
@@ -234,8 +183,8 @@ class PositionFinder:
         if hint and ends.log_end < hint.target_end:
             lost = facts.target_truncated(place.target.name, ends.log_end, hint.target_end)
             self._tolerate(place, self._rules.on_divergence, lost)
-        self._compare(place, tail, tail.header.first)
-        next_offset = self._first_record_before(place, tail.header.end, ends.log_end)
+        evidence.compare(self._source, place, tail)
+        next_offset = evidence.first_record(self._source, place, tail.header.end, ends.log_end)
         why = ""
         if next_offset is not None:
             why = f"markers stand at target offsets where the source has records, from {next_offset} on"
@@ -255,7 +204,7 @@ class PositionFinder:
         A log that begins at 0 and holds only markers is one whose source begins with a hole.
         """
         hint, state = place.hint, ends.state
-        if log_start == 0 and self._first_record_before(place, 0, ends.log_end) is None:
+        if log_start == 0 and evidence.first_record(self._source, place, 0, ends.log_end) is None:
             return Position(next_offset=ends.log_end, target_next=ends.log_end, last_sequence=_last(ends))
         agrees = hint and hint.target_end == ends.log_end
         if not hint or not agrees or (state and state.last_sequence not in (-1, hint.last_sequence)):
@@ -281,16 +230,22 @@ class PositionFinder:
         self._require_equal_or_auto(why)
         return self._after_translated(place, hint._replace(translated=why), ends, is_news=True)
 
-    def _after_predecessor(self, hint: Standing, ends: Ends) -> Position:
-        """A MirrorMaker 2 or an operator said which record comes next, and nothing of the target's offsets."""
+    def _after_predecessor(self, place: Place, hint: Standing, ends: Ends, log_start: int) -> Position:
+        """A MirrorMaker 2 or an operator said which record comes next, and nothing of the target's offsets.
+
+        A MirrorMaker 2 that was killed has copied more than it said; an operator means what he says.
+        """
+        next_offset = hint.next_offset
+        if not hint.is_set:
+            next_offset = evidence.skip_written(self._source, self._target, place, next_offset, log_start, ends.log_end)
         why = ""
         if self._rules.preserve == NEVER:
             why = "offsets.preserve is never"
-        elif hint.next_offset != ends.log_end:
-            why = f"it was taken over at source offset {hint.next_offset} where the target's log ends at {ends.log_end}"
+        elif next_offset != ends.log_end:
+            why = f"it was taken over at source offset {next_offset} where the target's log ends at {ends.log_end}"
             self._require_equal_or_auto(why)
         return Position(
-            next_offset=hint.next_offset,
+            next_offset=next_offset,
             target_next=ends.log_end,
             last_sequence=_last(ends),
             translated=why,
@@ -310,7 +265,7 @@ class PositionFinder:
         if ends.state and ends.state.last_sequence not in (-1, last_sequence):
             return None
         written = sum(batch.header.records for batch in ours)
-        next_offset = self._skip_records(place, hint.next_offset, written, ours[-1] if ours else None)
+        next_offset = evidence.skip_records(self._source, place, hint.next_offset, written, ours[-1] if ours else None)
         return Position(
             next_offset=next_offset,
             target_next=ends.log_end,
@@ -320,61 +275,6 @@ class PositionFinder:
             translated=hint.translated,
             is_news=is_news,
         )
-
-    def _skip_records(self, place: Place, first: int, count: int, tail: Batch | None) -> int:
-        """The source offset after `count` records to copy from `first` on; the last ones must be those of `tail`."""
-        if not count or tail is None:
-            return first
-        recent: list[tuple[int, bytes]] = []
-        for batch in copyable_batches(
-            self._source, place.source, place.partition, first, 1 << 62, self._rules.isolation
-        ):
-            whole = batch.header.first >= first and batch.header.records <= count
-            if whole and count - batch.header.records > tail.header.records:
-                count -= batch.header.records
-                continue
-            for record in batch.records:
-                if record.offset < first:
-                    continue
-                recent.append((record.timestamp, record.content))
-                count -= 1
-                if count == 0:
-                    wanted = [(r.timestamp, r.content) for r in tail.records]
-                    if recent[-len(wanted) :] == wanted:
-                        return record.offset + 1
-                    break
-            if count == 0:
-                break
-        raise facts.position_unknown(
-            f"the target's last batch (offsets {tail.header.first}..{tail.header.end - 1}) is not what the source "
-            f"{place.source.name} holds behind offset {first}"
-        )
-
-    def _compare(self, place: Place, tail: Batch, first: int) -> None:
-        """What the source still holds at that place must be what stands in the target."""
-        theirs = {
-            record.offset: record
-            for batch in copyable_batches(
-                self._source, place.source, place.partition, first, tail.header.end, self._rules.isolation
-            )
-            for record in batch.records
-            if first <= record.offset < tail.header.end
-        }
-        ours = {record.offset: record for record in tail.records}
-        if all(ours.get(offset) == record for offset, record in theirs.items()):
-            bounds = self._source_bounds(place)
-            if bounds is None or tail.header.end <= bounds[1]:
-                return
-            raise facts.source_truncated(place.source.name, tail.header.end, bounds[1])
-        raise facts.diverged(place.source.name, tail.header.first, tail.header.end)
-
-    def _first_record_before(self, place: Place, first: int, end: int) -> int | None:
-        """The first record that the source has where the target has only markers."""
-        for batch in copyable_batches(self._source, place.source, place.partition, first, end, self._rules.isolation):
-            for record in batch.records:
-                if first <= record.offset < end:
-                    return record.offset
-        return None
 
     # -- policies and bounds
 
@@ -416,11 +316,7 @@ class PositionFinder:
         place.notes.append(f"{fact.name}: {fact}")
 
     def _source_bounds(self, place: Place) -> tuple[int, int] | None:
-        key = (place.source.name, place.partition)
-        leader = {key: place.source.leaders[place.partition]}
-        start = list_offsets(self._source, leader, EARLIEST).get(key)
-        end = list_offsets(self._source, leader, LATEST).get(key)
-        return None if start is None or end is None else (start, end)
+        return self._source.bounds(place.source, place.partition)
 
     def _target_start(self, place: Place) -> int | None:
         key = (place.target.name, place.partition)

@@ -95,10 +95,6 @@ class CopyQueue:
         self.clear()
         self.position, self.sequence = position, sequence
 
-    def skip_to(self, end: int) -> None:
-        """Nothing before `end` is to be copied, also if a batch that holds it holds more."""
-        self._add_hole(end)
-
     def clear(self) -> None:
         """Forget what waits; answers to what is in flight belong to an earlier term then."""
         self._items.clear()
@@ -126,7 +122,7 @@ class CopyQueue:
             if kind == scan.PASS:
                 self._pass(fetched.records, found.rows[start].tolist())
             elif kind == scan.HOLE:
-                self._add_hole(end)
+                self.add_hole(end)
             elif kind == scan.REWRITE:
                 stop = end if stop_at is None else min(end, stop_at)
                 runs = rebuild(
@@ -136,12 +132,12 @@ class CopyQueue:
                     keep_end=stop,
                     limit=min(self.largest, LARGEST_RUN_BYTES),
                 )
-                self._add_runs(runs)
-                self._add_hole(stop)
+                self.add_runs(runs)
+                self.add_hole(stop)
             else:
                 row = found.rows[start]
                 legacy = fetched.records[row[scan.START] : row[scan.AFTER]]
-                self._add_runs(rebuild_legacy(legacy, keep_first=self.position, keep_end=stop_at))
+                self.add_runs(rebuild_legacy(legacy, keep_first=self.position, keep_end=stop_at))
         if found.last_epoch >= 0:
             self.epoch = found.last_epoch
 
@@ -152,22 +148,23 @@ class CopyQueue:
         patch_batch(batch, row[scan.ATTRIBUTES], self._producer_id, PRODUCER_EPOCH, self.sequence)
         self._add(row[scan.FIRST], row[scan.END], batch, rebuilt=False)
 
-    def _add_runs(self, runs: list[tuple[Run, int]]) -> None:
+    def add_runs(self, runs: list[tuple[Run, int]]) -> None:
+        """Queue records that were encoded for this log, each run with its codec, and the holes between them."""
         for run, codec in runs:
-            self._add_hole(run.first)
+            self.add_hole(run.first)
             batch = seal(run, codec, self._producer_id, PRODUCER_EPOCH, self.sequence)
             self._add(run.first, run.first + run.records, batch, rebuilt=True)
 
     def _add(self, first: int, end: int, batch: memoryview, *, rebuilt: bool) -> None:
         if end - first == 1 and len(batch) > self.largest_record:
-            self._add_hole(end)
+            self.add_hole(end)
             return
         self._items.append(Ready(self.term, first, end, batch, self.sequence, rebuilt))
         self.held_bytes += len(batch)
         self.sequence = (self.sequence + end - first) & SEQUENCE_MASK
         self.position = end
 
-    def _add_hole(self, end: int) -> None:
+    def add_hole(self, end: int) -> None:
         """No record up to `end`. Neighbouring holes are one."""
         if end <= self.position:
             return

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from sparkmirror.copy import facts
 from sparkmirror.copy.appender import Appended, Appender, Checked, Event, Filled
 from sparkmirror.copy.cursor import Cursor, State
-from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, Rules
+from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, LeasePartition, Rules
 from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
-from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.queue import Hole
 from sparkmirror.copy.receipt import GOES_ON, NOTED, STOPPED, WAITING, ReceiptBook
 from sparkmirror.errors import MirrorError, ProtocolError
@@ -27,8 +27,9 @@ class Roster:
 
     def __init__(self, lease: Lease, raise_limits: Callable[[Cursor, LimitRaise], None]) -> None:
         self._raise_limits = raise_limits
-        self.cursors = [Cursor(p, lease.producer_id) for p in lease.partitions]
-        self.lost = set(self.cursors)
+        self._producer_id = lease.producer_id
+        self.cursors: list[Cursor] = []
+        self.lost: set[Cursor] = set()
         self.book = ReceiptBook(lease.flow)
         self.held_bytes = 0
         self._rules: Rules = lease.rules
@@ -44,6 +45,13 @@ class Roster:
             and c.pending_fact is None
         ]
 
+    def add(self, leased: LeasePartition) -> Cursor:
+        """One more partition, that is lost until its position is found."""
+        cursor = Cursor(leased, self._producer_id)
+        self.cursors.append(cursor)
+        self.lost.add(cursor)
+        return cursor
+
     def all_ended(self) -> bool:
         return all(c.state in (State.DONE, State.STOPPED) for c in self.cursors)
 
@@ -58,12 +66,13 @@ class Roster:
         elif fetched.error:
             self.stop(cursor, facts.refused("source", fetched.error, None))
         elif len(fetched.records):
-            self._queue(cursor, fetched, now)
+            self.queue(cursor, lambda: cursor.take_fetched(fetched), now)
 
-    def _queue(self, cursor: Cursor, fetched: fetch.FetchedPartition, now: float) -> None:
+    def queue(self, cursor: Cursor, take: Callable[[], None], now: float) -> None:
+        """Let a cursor queue what it was given, and see what that means: bytes held, holes, facts."""
         before, skipped = cursor.held_bytes, cursor.queue.skipped
         try:
-            cursor.take_fetched(fetched)
+            take()
         except ProtocolError as error:
             cursor.pending_fact = facts.corrupt(str(error))
         self.held_bytes += cursor.held_bytes - before

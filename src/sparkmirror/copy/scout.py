@@ -10,32 +10,27 @@ import contextlib
 import queue
 import socket
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from sparkmirror.copy import facts
 from sparkmirror.copy.appender import Filled, Fills
+from sparkmirror.copy.beginning import Beginner, NoteStanding
 from sparkmirror.copy.cursor import Cursor
-from sparkmirror.copy.lease import ALWAYS, Lease
+from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.limits import LimitRaise
-from sparkmirror.copy.log_start import ensure_log_start, fill_up_to_start, why_not_fillable
-from sparkmirror.copy.position import Place, Position, PositionFinder
-from sparkmirror.errors import BrokerError, MirrorError, SparkmirrorError
+from sparkmirror.copy.log_start import first_timestamp
+from sparkmirror.copy.place import Place, Position
+from sparkmirror.copy.position import PositionFinder
+from sparkmirror.copy.slow_fill import fill_slowly
+from sparkmirror.copy.source_view import ClusterView
+from sparkmirror.errors import MirrorError, SparkmirrorError
 from sparkmirror.net.channel import Channel
-from sparkmirror.net.cluster import Cluster, Leader, Metadata, group_by
-from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.net.cluster import Cluster, group_by
 from sparkmirror.net.transactions import EmptyTransactions
-from sparkmirror.protocol import codes
-from sparkmirror.topology.standing import Standing
 
 THREADS = 8
-SLOW_FILL = 50
-SLOW_FILL_S = 5.0
-
-NoteStanding = Callable[[tuple[str, int], Standing], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +63,20 @@ class Scout:
         may_write: Callable[[], bool],
         note_standing: NoteStanding,
     ) -> None:
-        self._lease = lease
         self._source = source
         self._target = target
         self._may_write = may_write
-        self._note_standing = note_standing
-        self._finder = PositionFinder(source, target, lease.producer_id, lease.rules, unguarded_ok)
+        view = ClusterView(source, lease.rules.isolation)
+        self._finder = PositionFinder(view, target, lease.producer_id, lease.rules, unguarded_ok)
         self.writing = threading.Lock()  # held while a thread of the scout's writes to the target
+        self._beginner = Beginner(
+            target=target,
+            producer_id=lease.producer_id,
+            preserve=lease.rules.preserve,
+            may_write=may_write,
+            note=note_standing,
+            writing=self.writing,
+        )
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="scout")
         self._transactions = EmptyTransactions(target, lease.transactional_id)
         self._found: queue.SimpleQueue[list[Finding] | Connections | list[Filled]] = queue.SimpleQueue()
@@ -114,32 +116,9 @@ class Scout:
             self._bell.send(b"!")
 
     def _fill(self, fills: Fills) -> None:
-        """A few at a time, so that a lease can end in between; the log ends must be the expected ones then."""
         with self.writing:
-            try:
-                answer = self._write_markers(fills) if self._may_write() else []
-            except SparkmirrorError as error:
-                code = error.code if isinstance(error, BrokerError) else codes.REQUEST_TIMED_OUT
-                answer = [Filled(cursor, 0, code) for cursor, term, _ in fills.values() if term == cursor.term]
+            answer = fill_slowly(self._target, self._transactions, fills) if self._may_write() else []
         self._tell(answer)
-
-    def _write_markers(self, fills: Fills) -> list[Filled]:
-        wanted = {partition: min(number, SLOW_FILL) for partition, (_, _, number) in fills.items()}
-        expected = {p: cursor.target_next + wanted[p] for p, (cursor, _, _) in fills.items()}
-        self._transactions.write_markers(wanted)
-        leaders = {p: Leader(cursor.target_node, -1) for p, (cursor, _, _) in fills.items()}
-        deadline = time.monotonic() + SLOW_FILL_S
-        while True:
-            ends = list_offsets(self._target, leaders, LATEST, log_end=True)
-            late = [p for p, end in expected.items() if ends.get(p, -1) < end]
-            if not late or time.monotonic() > deadline:
-                break
-            time.sleep(0.005)  # the coordinator writes a marker after it has answered
-        return [
-            Filled(cursor, wanted[p], codes.NONE if ends.get(p) == expected[p] else codes.REQUEST_TIMED_OUT)
-            for p, (cursor, term, _) in fills.items()
-            if term == cursor.term
-        ]
 
     def _raise_limits(self, cursors: list[Cursor], what: tuple[LimitRaise, tuple[set[int], set[int]]]) -> None:
         wanted, known = what
@@ -160,7 +139,7 @@ class Scout:
         places: dict[Cursor, Place] = {}
         early = []
         for cursor in cursors:
-            found = _place(cursor, source, target)
+            found = cursor.locate(source, target)
             if isinstance(found, Place):
                 places[cursor] = found
             else:
@@ -190,67 +169,18 @@ class Scout:
             self._pool.submit(self._safely, self._prepare, {cursor: (places[cursor], found[index])}, known)
 
     def _prepare(self, items: dict[Cursor, tuple[Place, Position]], _: object) -> None:
-        """What must be done before the first append: say that offsets differ, or let the log begin where it should."""
         for cursor, (place, position) in items.items():
             ready: Position | MirrorError = position
             try:
-                ready = self._begin_log(place, position)
+                ready = self._beginner.begin(
+                    place,
+                    position,
+                    lambda pl=place, po=position: first_timestamp(self._source, pl, po.log_start),  # type: ignore[misc]
+                )
             except MirrorError as fact:
                 ready = fact
             self._tell([Finding(cursor, place, ready)])
 
-    def _begin_log(self, place: Place, position: Position) -> Position:
-        if position.target_next < position.log_start:
-            why = why_not_fillable(self._target, place)
-            if why and self._lease.rules.preserve == ALWAYS:
-                raise facts.not_equal(why)
-            if why:
-                position = replace(position, log_start=0, translated=why, is_news=True)
-        if position.is_news:
-            self._note(place, position)
-        if position.target_next < position.log_start:
-            with self.writing:
-                position = fill_up_to_start(
-                    self._source, self._target, place, position, self._lease.producer_id, self._may_write
-                )
-        if position.log_start:
-            ensure_log_start(self._target, place, position.log_start)
-        return position
-
-    def _note(self, place: Place, position: Position) -> None:
-        standing = Standing(
-            position.next_offset,
-            position.last_sequence,
-            position.target_next,
-            position.source_epoch,
-            position.log_start,
-            position.translated,
-            place.source_id,
-            place.target_id,
-        )
-        self._note_standing((place.source.name, place.partition), standing)
-
 
 def _leaders(place: Place) -> tuple[int, int]:
     return place.source.leaders[place.partition].node, place.target.leaders[place.partition].node
-
-
-def _place(cursor: Cursor, source: Metadata, target: Metadata) -> Place | str:
-    leased = cursor.leased
-    here, there = source.topics.get(leased.topic), target.topics.get(leased.remote)
-    for side, name, info in (("source", leased.topic, here), ("target", leased.remote, there)):
-        if info is None or info.error or leased.partition not in info.leaders:
-            return f"the {side} has no {name}-{leased.partition} ({codes.name_of(info.error) if info else 'gone'})"
-        if info.leaders[leased.partition].node < 0:
-            return f"{side} {name}-{leased.partition} has no leader"
-    assert here is not None and there is not None
-    return Place(
-        leased.partition,
-        here,
-        there,
-        cursor.hint,
-        check_range=cursor.is_out_of_range,
-        unequal=cursor.unequal,
-        stop_at=leased.stop_at,
-        is_forgotten=cursor.is_forgotten,
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka.partitioner.default import murmur2
@@ -72,16 +72,20 @@ class InternalTopic:
 
     def append_keyed(self, records: Mapping[bytes, bytes | None]) -> None:
         """Append records where Kafka's Java producer would put their keys."""
-        count = len(self._get().leaders)
         by_partition: dict[int, list[tuple[bytes, bytes | None]]] = {}
         for key, value in records.items():
-            by_partition.setdefault((murmur2(key) & 0x7FFFFFFF) % count, []).append((key, value))
+            by_partition.setdefault(self.partition_of(key), []).append((key, value))
         for partition, group in by_partition.items():
             self.append(partition, group)
 
-    def read(self, start: Mapping[int, int] | None = None) -> Iterator[InternalRecord]:
+    def partition_of(self, key: bytes) -> int:
+        return int(murmur2(key) & 0x7FFFFFFF) % len(self._get().leaders)
+
+    def read(
+        self, start: Mapping[int, int] | None = None, partitions: Collection[int] | None = None
+    ) -> Iterator[InternalRecord]:
         """All records up to the ends as they are now, from `start` or each partition's beginning."""
-        info, bounds = self._bounds()
+        info, bounds = self._bounds(partitions)
         for p, (begin, end) in sorted(bounds.items()):
             yield from self._read_partition(info, p, max(begin, (start or {}).get(p, 0)), end)
 
@@ -91,16 +95,17 @@ class InternalTopic:
         begin, end = bounds[partition]
         yield from self._read_partition(info, partition, max(begin, end - count), end)
 
-    def _bounds(self) -> tuple[TopicInfo, dict[int, tuple[int, int]]]:
+    def _bounds(self, partitions: Collection[int] | None = None) -> tuple[TopicInfo, dict[int, tuple[int, int]]]:
         """First and end offset of each partition. A leader that was just elected may need some tries."""
         deadline = time.monotonic() + SETTLE_S
         while True:
             info = self._get(fresh=True)
-            leaders = {(self.name, p): leader for p, leader in info.leaders.items()}
+            wanted = info.leaders if partitions is None else partitions
+            leaders = {(self.name, p): info.leaders[p] for p in wanted}
             ends = list_offsets(self._cluster, leaders, LATEST)
             begins = list_offsets(self._cluster, leaders, EARLIEST)
             if len(begins) == len(ends) == len(leaders):
-                return info, {p: (begins[self.name, p], ends[self.name, p]) for p in info.leaders}
+                return info, {p: (begins[self.name, p], ends[self.name, p]) for p in wanted}
             if time.monotonic() > deadline:
                 raise ConnectionLostError(f"{self._cluster.address.alias}: {self.name} can't be read at the moment")
             time.sleep(0.05)  # leaders say "not yet" and can only be asked again

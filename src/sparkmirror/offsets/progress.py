@@ -11,7 +11,7 @@ beside `offset`, which Connect passes over.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic
@@ -43,6 +43,8 @@ def encode_value(standing: Standing) -> bytes:
             "source_topic_id": standing.source_id,
             "target_topic_id": standing.target_id,
         }
+    if standing.query:
+        value |= {"batch": standing.batch, "batch_first": standing.batch_first, "query": standing.query}
     return json.dumps(value, separators=(",", ":")).encode()
 
 
@@ -67,6 +69,9 @@ def parse_record(
             str(fields.get("translated", "")),
             str(fields.get("source_topic_id", "")),
             str(fields.get("target_topic_id", "")),
+            int(fields.get("batch", -1)),
+            int(fields.get("batch_first", -1)),
+            str(fields.get("query", "")),
         )
     except UNREADABLE:
         return None
@@ -78,6 +83,8 @@ class ProgressTopic:
 
     def __init__(self, cluster: Cluster, source_alias: str, replication_factor: int = -1) -> None:
         self._alias = source_alias
+        self._next: dict[int, int] = {}
+        self._found: dict[tuple[str, int], Standing] = {}
         self._topic = InternalTopic(
             cluster,
             progress_topic(source_alias),
@@ -90,14 +97,24 @@ class ProgressTopic:
 
     def read(self) -> dict[tuple[str, int], Standing]:
         """The newest progress of each partition."""
-        found: dict[tuple[str, int], Standing] = {}
-        for record in self._topic.read():
+        self._next.clear()
+        self._found.clear()
+        self._read_on(None)
+        return dict(self._found)
+
+    def read_place(self, place: tuple[str, int]) -> Standing | None:
+        """The newest progress of one partition; reads only what was written since the last time."""
+        self._read_on([self._topic.partition_of(encode_key(self._alias, *place))])
+        return self._found.get(place)
+
+    def _read_on(self, partitions: Collection[int] | None) -> None:
+        for record in self._topic.read(self._next, partitions):
+            self._next[record.partition] = record.offset + 1
             parsed = parse_record(record.key, record.value, self._alias)
             if parsed and parsed[1] is not None:
-                found[parsed[0]] = parsed[1]
+                self._found[parsed[0]] = parsed[1]
             elif parsed:
-                found.pop(parsed[0], None)
-        return found
+                self._found.pop(parsed[0], None)
 
     def write(self, progress: Mapping[tuple[str, int], Standing | None]) -> None:
         """`None` forgets a partition: it begins anew."""

@@ -8,10 +8,10 @@ from dataclasses import fields
 import pyarrow as pa
 from pyspark import TaskContext
 
+from sparkmirror.copy.beginning import NoteStanding
 from sparkmirror.copy.copy import Copy
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
-from sparkmirror.copy.scout import NoteStanding
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.pipeline.cord import Cord
@@ -29,7 +29,7 @@ def copy_stage(desk: str, token: str) -> Callable[[Iterator[pa.RecordBatch]], It
         for batch in batches:
             for text in batch.column(0).to_pylist():
                 for receipts in _run_lease(Lease.from_json(text), desk, token):
-                    yield _to_arrow(receipts)
+                    yield receipts_to_arrow(receipts)
 
     return copy_leases
 
@@ -72,7 +72,7 @@ def _note_in(cluster: Cluster, alias: str) -> NoteStanding:
     return note
 
 
-def _to_arrow(receipts: list[Receipt]) -> pa.RecordBatch:
+def receipts_to_arrow(receipts: list[Receipt]) -> pa.RecordBatch:
     columns = [[getattr(r, name) for r in receipts] for name in ARROW_SCHEMA.names]
     return pa.record_batch(
         [pa.array(c, t) for c, t in zip(columns, ARROW_SCHEMA.types, strict=True)], schema=ARROW_SCHEMA

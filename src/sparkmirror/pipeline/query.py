@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 from pyspark.sql.streaming.query import StreamingQuery
@@ -18,6 +19,8 @@ from sparkmirror.pipeline.lease_source import NAME, LeaseSource
 
 OBSERVED = "copied"
 
+Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
 
 def start_query(
     spark: SparkSession, desk: Desk, name: str, ledger: Callable[[list[Receipt]], None], workspace: Path
@@ -28,7 +31,20 @@ def start_query(
     """
     spark.dataSource.register(LeaseSource)
     leases = spark.readStream.format(NAME).option("desk", desk.address).option("desktoken", desk.token).load()
-    copied = leases.mapInArrow(copy_stage(desk.address, desk.token), RECEIPT_SCHEMA)
+    return start_receipts(leases, copy_stage(desk.address, desk.token), name, ledger, workspace)
+
+
+def start_receipts(
+    rows: DataFrame,
+    stage: Stage,
+    name: str,
+    ledger: Callable[[list[Receipt]], None],
+    workspace: Path,
+    *,
+    every: str | None = None,
+) -> StreamingQuery:
+    """Start a query of rows that a stage turns into receipts; a micro-batch `every` so long, or as it comes."""
+    copied = rows.mapInArrow(stage, RECEIPT_SCHEMA)
     observed = copied.observe(
         OBSERVED,
         F.sum("records").alias("records"),
@@ -39,12 +55,12 @@ def start_query(
     def take(frame: DataFrame, _batch: int) -> None:
         ledger(collect_receipts(frame))
 
-    return (
+    written = (
         observed.writeStream.foreachBatch(take)
         .queryName(name)
         .option("checkpointLocation", tempfile.mkdtemp(prefix=f"{name}-", dir=workspace))
-        .start()
     )
+    return (written.trigger(processingTime=every) if every else written).start()
 
 
 def collect_receipts(frame: DataFrame) -> list[Receipt]:

@@ -27,6 +27,8 @@ _HEAD = struct.Struct(">hi")
 _I32 = struct.Struct(">i")
 # partition, error code, base offset, log append time ms, log start offset
 _ANSWER = struct.Struct(">ihqqq")
+# No record errors, no message, no tags: nearly every answer.
+_NOTHING_WRONG = b"\1\0\0"
 
 Buffer = bytes | bytearray | memoryview
 
@@ -85,6 +87,8 @@ def parse_produce(version: int, frame: memoryview) -> tuple[int, list[ProducedPa
 
 def _parse_partition(reader: Reader, topic: TopicKey) -> ProducedPartition:
     partition, error, base_offset, _append_time, log_start = reader.unpack(_ANSWER)
+    if reader.flexible and reader.skips(_NOTHING_WRONG):
+        return ProducedPartition(topic, partition, error, base_offset, log_start, None)
     for _ in range(reader.array()):
         reader.int32()
         reader.string()

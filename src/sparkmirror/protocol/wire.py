@@ -97,6 +97,14 @@ class Reader:
         self.position = end
         return view
 
+    def skips(self, expected: bytes) -> bool:
+        """Pass over these bytes if they come next."""
+        end = self.position + len(expected)
+        if self.frame[self.position : end] != expected:
+            return False
+        self.position = end
+        return True
+
     def array(self) -> int:
         """The number of elements; a null array counts as empty."""
         count = self.uvarint() - 1 if self.flexible else self.int32()

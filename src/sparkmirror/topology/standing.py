@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+AS_SET = -2
+
 
 class Standing(NamedTuple):
     """All source offsets before `next_offset` are in the target, whose log ended at `target_end` then.
 
     Believed only if the target's leader says the same. What its writer did not know is -1 or empty: a MirrorMaker 2
-    writes `next_offset` alone.
+    writes `next_offset` alone. `target_end` AS_SET: an operator has set it, and no more than it is known.
 
     `log_start`: where the target's log shall begin. `translated`: why offsets differ from the source's; empty
     where they are equal. `source_epoch`: the source leader's, when it took the newest record that was copied. The ids
     are those of the topics that all this was said of.
+
+    A sink's standing counts rows in place of source offsets, and says which micro-batch of which query wrote last, and
+    with which row that one began.
     """
 
     next_offset: int
@@ -24,3 +29,10 @@ class Standing(NamedTuple):
     translated: str = ""
     source_id: str = ""
     target_id: str = ""
+    batch: int = -1
+    batch_first: int = -1
+    query: str = ""
+
+    @property
+    def is_set(self) -> bool:
+        return self.target_end == AS_SET

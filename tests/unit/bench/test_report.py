@@ -44,8 +44,8 @@ def run_of(*measurements: Measurement) -> Run:
 
 def test_rows_go_by_scenario_and_show_what_was_measured() -> None:
     assert result_rows([LATENCY, MM2]) == [
-        ("burst", "mm2", "20.00", "16.60", "-", "-", "-", "2,000", "1,000", "exact", ""),
-        ("latency", "mm2", "-", "-", "11.0", "40.0", "100.0", "-", "200", "3 DUPLICATES", ""),
+        ("burst", "mm2", "20.00", "16.60", "-", "-", "-", "2,000", "1,000", "exact", "-", ""),
+        ("latency", "mm2", "-", "-", "11.0", "40.0", "100.0", "-", "200", "3 DUPLICATES", "-", ""),
     ]
 
 

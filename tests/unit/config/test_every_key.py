@@ -29,7 +29,6 @@ OF_A_FILE = [
     "response.http.headers.config",
     "ssl.client.auth",
     "metric.names.formats",
-    "pipeline.path",
     "transform.sql",
 ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from sparkmirror.control.progress_editor import choose_places, plan_set
 from sparkmirror.errors import ConfigError
-from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.standing import AS_SET, Standing
 
 KNOWN = [("orders", 0), ("orders", 1), ("logs-1", 0), ("audit", 0), ("audit", 1), ("audit-1", 0)]
 
@@ -49,7 +49,7 @@ def test_many_topics_are_counted_and_not_listed() -> None:
 
 
 def test_a_position_that_is_set_is_an_offset_alone() -> None:
-    assert plan_set(5, [("orders", 0)], {("orders", 0): 5}) == {("orders", 0): Standing(5)}
+    assert plan_set(5, [("orders", 0)], {("orders", 0): 5}) == {("orders", 0): Standing(5, target_end=AS_SET)}
 
 
 def test_an_offset_beyond_the_sources_end_is_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 from sparkmirror.batch.header import read_header
 from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.lease import LeasePartition
-from sparkmirror.copy.position import Place, Position
+from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.queue import Hole, Ready
 from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.net.cluster import NO_TOPIC_ID, TopicInfo

@@ -25,6 +25,11 @@ def test_our_record_is_read_back() -> None:
     assert parse_record(encode_key("a", "t", 3), encode_value(progress), "a") == (("t", 3), progress)
 
 
+def test_a_sinks_record_is_read_back() -> None:
+    progress = Standing(43, 42, 99, translated="rows", batch=7, batch_first=40, query="q")
+    assert parse_record(encode_key("s", "t", 3), encode_value(progress), "s") == (("t", 3), progress)
+
+
 def test_connects_record_has_no_sequence() -> None:
     assert parse_record(encode_key("a", "t", 3), b'{"offset":42}', "a") == (("t", 3), Standing(43, -1, -1))
 

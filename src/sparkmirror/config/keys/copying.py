@@ -20,7 +20,8 @@ OPEN_TRANSACTION_WARN = Key(
 )
 SYNC_LOG_START = Key(name="sync.log.start.enabled", parse=v.boolean, default="false", state=_FORCE)
 THROTTLE = Key(name="throttle.bytes.per.second", parse=v.throttle, default="-1", state=_FORCE)
-PATH = Key(name="pipeline.path", parse=v.one_of("auto", "batches", "records"), default="auto")
+# The batch way fits every flow that there is yet, so `auto` is that one.
+PATH = Key(name="pipeline.path", parse=v.one_of("auto", "batches", "records"), default="auto", state=_FORCE)
 TRANSFORM_SQL = Key(name="transform.sql", parse=v.text, default="")
 
 # -- what is bounded

@@ -1,0 +1,96 @@
+"""What the source holds, against what stands in the target: the evidence for a position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from sparkmirror.batch.records import PlainRecord
+from sparkmirror.copy import facts
+from sparkmirror.copy.overlap import longest_overlap
+from sparkmirror.copy.place import Place
+from sparkmirror.copy.source_view import SourceView
+from sparkmirror.copy.tail import Batch, data_batches
+from sparkmirror.net.cluster import Cluster
+
+_ANY_OFFSET = 1 << 62
+# A MirrorMaker 2 writes its offsets down once a minute. Who copied more than this since gets it once more.
+MOST_RECORDS = 1_000_000
+LOOK_BACK = 100  # offsets before it, to see that nothing was copied since
+
+
+def first_record(source: SourceView, place: Place, first: int, end: int) -> int | None:
+    """The first record that the source has in `first..end`, where the target has only markers."""
+    found = next(_records(source, place, first, end), None)
+    return found.offset if found else None
+
+
+def compare(source: SourceView, place: Place, tail: Batch) -> None:
+    """What the source still holds where the target's last batch stands must be the same. MirrorError: it is not."""
+    first, end = tail.header.first, tail.header.end
+    theirs = {record.offset: record for record in _records(source, place, first, end)}
+    ours = {record.offset: record for record in tail.records}
+    if any(ours.get(offset) != record for offset, record in theirs.items()):
+        raise facts.diverged(place.source.name, first, end)
+    bounds = source.bounds(place.source, place.partition)
+    if bounds is not None and end > bounds[1]:
+        raise facts.source_truncated(place.source.name, end, bounds[1])
+
+
+def skip_records(source: SourceView, place: Place, first: int, count: int, tail: Batch | None) -> int:
+    """The source offset after `count` records to copy from `first` on; the last ones must be those of `tail`."""
+    if not count or tail is None:
+        return first
+    recent: list[tuple[int, bytes]] = []
+    for batch in source.copyable(place.source, place.partition, first, _ANY_OFFSET):
+        whole = batch.header.first >= first and batch.header.records <= count
+        if whole and count - batch.header.records > tail.header.records:
+            count -= batch.header.records
+            continue
+        for record in batch.records:
+            if record.offset < first:
+                continue
+            recent.append((record.timestamp, record.content))
+            count -= 1
+            if count == 0:
+                wanted = [(r.timestamp, r.content) for r in tail.records]
+                if recent[-len(wanted) :] == wanted:
+                    return record.offset + 1
+                break
+        if count == 0:
+            break
+    raise facts.position_unknown(
+        f"the target's last batch (offsets {tail.header.first}..{tail.header.end - 1}) is not what the source "
+        f"{place.source.name} holds behind offset {first}"
+    )
+
+
+def skip_written(source: SourceView, target: Cluster, place: Place, first: int, log_start: int, log_end: int) -> int:
+    """The source offset after all records from `first` on that stand at the target's end already."""
+    bounds = source.bounds(place.source, place.partition)
+    if bounds is None or bounds[1] <= first:
+        return first
+    most = min(bounds[1] - first, MOST_RECORDS)
+    # With transactions there is a marker for each few records.
+    begin = max(log_start, log_end - 2 * most - LOOK_BACK)
+    batches = list(data_batches(target, place.target, place.partition, begin, log_end))
+    by_time = not any(batch.header.is_log_append_time for batch in batches)
+    written = [_hashed(record, by_time) for batch in batches for record in batch.records]
+    before = [_hashed(record, by_time) for record in _records(source, place, max(0, first - LOOK_BACK), first)]
+    if before and written[-len(before) :] == before[-len(written) :]:
+        return first
+    coming = [
+        (record.offset + 1, _hashed(record, by_time))
+        for record in islice(_records(source, place, first, bounds[1]), len(written))
+    ]
+    skipped = longest_overlap(written, [found for _, found in coming])
+    return coming[skipped - 1][0] if skipped else first
+
+
+def _records(source: SourceView, place: Place, first: int, end: int) -> Iterator[PlainRecord]:
+    for batch in source.copyable(place.source, place.partition, first, end):
+        yield from (record for record in batch.records if first <= record.offset < end)
+
+
+def _hashed(record: PlainRecord, by_time: bool) -> int:
+    return hash((record.timestamp if by_time else 0, record.content))

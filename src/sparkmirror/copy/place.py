@@ -1,0 +1,69 @@
+"""A partition on both sides, and the place in it where the copy goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sparkmirror.net.cluster import TopicInfo
+from sparkmirror.net.log import format_topic_id
+from sparkmirror.net.offsets import ProducerState
+from sparkmirror.topology.standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A partition on both sides, with what the clusters' metadata says of its topics."""
+
+    partition: int
+    source: TopicInfo
+    target: TopicInfo
+    hint: Standing | None = None
+    check_range: bool = False
+    unequal: str = ""  # why equal offsets can't be kept from here on
+    stop_at: int | None = None
+    is_forgotten: bool = False  # the leader does not know our producer, and takes only a first sequence (before 2.5)
+    notes: list[str] = field(default_factory=list)  # facts that a policy tolerated here
+
+    @property
+    def is_new_source(self) -> bool:
+        """Made anew since the hint: its offsets mean something else."""
+        return bool(self.hint and self.hint.source_id and self.hint.source_id != self.source_id)
+
+    @property
+    def is_new_target(self) -> bool:
+        return bool(self.hint and self.hint.target_id and self.hint.target_id != self.target_id)
+
+    @property
+    def source_id(self) -> str:
+        return format_topic_id(self.source.topic_id)
+
+    @property
+    def target_id(self) -> str:
+        return format_topic_id(self.target.topic_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """The next source offset to copy, where it will stand in the target, and the last sequence there.
+
+    `last_sequence` -1: none yet, so the next is 0 (a leader that knows a producer by its markers alone says -1, too).
+    `fetch_from`: what lies before it is gone from the source. `log_start`: where the target's log shall begin; up to
+    there it is filled first.
+    """
+
+    next_offset: int
+    target_next: int
+    last_sequence: int
+    fetch_from: int = 0
+    source_epoch: int = -1
+    log_start: int = 0
+    translated: str = ""
+    is_news: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What the target's leader says of a partition: what it remembers of our producer, and where its log ends."""
+
+    state: ProducerState | None
+    log_end: int

@@ -1,0 +1,60 @@
+"""What a position is found from on the source's side: a partition of a cluster, or rows that Spark brings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from sparkmirror.copy.estimate import estimate_holes
+from sparkmirror.copy.tail import Batch, copyable_batches
+from sparkmirror.net.cluster import Cluster, TopicInfo
+from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+
+
+class SourceView(Protocol):
+    def bounds(self, topic: TopicInfo, partition: int) -> tuple[int, int] | None:
+        """First and end offset; None if that can't be said now."""
+        ...
+
+    def copyable(self, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
+        """Batches that hold records to copy in `first..end`."""
+        ...
+
+    def estimate_holes(self, topic: TopicInfo, partition: int, start: int, end: int) -> int:
+        """About so many offsets without a record to copy."""
+        ...
+
+
+class ClusterView:
+    def __init__(self, cluster: Cluster, isolation: int) -> None:
+        self._cluster = cluster
+        self._isolation = isolation
+
+    def bounds(self, topic: TopicInfo, partition: int) -> tuple[int, int] | None:
+        key = (topic.name, partition)
+        leader = {key: topic.leaders[partition]}
+        start = list_offsets(self._cluster, leader, EARLIEST).get(key)
+        end = list_offsets(self._cluster, leader, LATEST).get(key)
+        return None if start is None or end is None else (start, end)
+
+    def copyable(self, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
+        return copyable_batches(self._cluster, topic, partition, first, end, self._isolation)
+
+    def estimate_holes(self, topic: TopicInfo, partition: int, start: int, end: int) -> int:
+        return estimate_holes(self._cluster, topic, partition, start, end, self._isolation)
+
+
+class RowsView:
+    """Rows on their way: where they begin is known, and nothing of what comes later."""
+
+    def __init__(self, first: int) -> None:
+        self._first = first
+
+    def bounds(self, topic: TopicInfo, partition: int) -> tuple[int, int] | None:
+        return self._first, 1 << 62
+
+    def copyable(self, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
+        return iter(())
+
+    def estimate_holes(self, topic: TopicInfo, partition: int, start: int, end: int) -> int:
+        return 0

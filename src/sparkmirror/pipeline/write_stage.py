@@ -1,0 +1,72 @@
+"""A flow's rows into its target, as a stage of the query: records in, receipts out. Runs in Spark tasks only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from sparkmirror.copy.beginning import Beginner
+from sparkmirror.copy.flow_finder import FlowFinder
+from sparkmirror.copy.lease import FENCE_STEP, Lease
+from sparkmirror.copy.receipt import Receipt
+from sparkmirror.copy.row_write import RowWrite
+from sparkmirror.pipeline.connections import shared_cluster, shared_progress
+from sparkmirror.pipeline.copy_stage import receipts_to_arrow
+from sparkmirror.pipeline.cord import Cord
+from sparkmirror.topology.standing import Standing
+
+
+def write_stage(
+    lease: str, desk: str, token: str, planned_at: float
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for `mapInArrow`. `lease` names all of the flow's partitions; a task has rows of some of them."""
+
+    def write_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        cord = Cord(desk, token)  # readable when the driver has died: then nothing more may be written
+        try:
+            for receipts in _write(_of_this_task(Lease.from_json(lease)), batches, cord, planned_at):
+                yield receipts_to_arrow(receipts)
+        finally:
+            cord.close()
+
+    return write_rows
+
+
+def _of_this_task(lease: Lease) -> Lease:
+    """A second attempt fences off the first."""
+    context = TaskContext.get()
+    assert context is not None
+    fence = lease.fence + min(context.attemptNumber(), FENCE_STEP - 1)
+    return replace(lease, lease_id=f"{lease.lease_id}.{context.partitionId()}", fence=fence)
+
+
+def _write(lease: Lease, batches: Iterator[pa.RecordBatch], cord: Cord, planned_at: float) -> Iterator[list[Receipt]]:
+    target = shared_cluster(lease.target)
+    progress = shared_progress(lease.target, lease.source.alias)
+
+    def note(place: tuple[str, int], standing: Standing) -> None:
+        progress.write({place: standing})
+
+    beginner = Beginner(
+        target=target,
+        producer_id=lease.producer_id,
+        preserve=lease.rules.preserve,
+        may_write=lambda: True,
+        note=note,
+    )
+    finder = FlowFinder(
+        lease,
+        shared_cluster(lease.source),
+        beginner,
+        progress.read_place,
+        unguarded_ok=lambda: time.time() - planned_at >= lease.unguarded_wait_s,
+    )
+    write = RowWrite(lease, target, finder, recall=cord.fileno())
+    try:
+        yield from write.run(iter(batches))
+    finally:
+        write.close()

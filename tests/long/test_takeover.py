@@ -1,0 +1,59 @@
+"""From MirrorMaker 2 to sparkmirror and back, on the same file and the same target: records are counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from sparkmirror.embedded import MirrorMaker2
+from tests.conftest import Pair
+from tests.support.kafka_client import await_condition, create_topic, produce, read_all, topics, total
+from tests.support.mirror_process import MirrorProcess, properties
+
+PARTITIONS = 3
+STAGE = 30_000
+ONE_BROKER = {
+    f"{name}.replication.factor": "1"
+    for name in ("status.storage", "config.storage", "checkpoints.topic", "heartbeats.topic", "offset-syncs.topic")
+}
+
+pytestmark = pytest.mark.timeout(400)
+
+
+@pytest.mark.parametrize("end", ["stopped", "killed"])
+def test_there_and_back(pair: Pair, topic: str, end: str) -> None:
+    """A MirrorMaker 2 that was killed had copied more than it had written down: none of it comes twice."""
+    create_topic(pair.source, topic, PARTITIONS)
+    text = properties(pair.source, pair.target, topic, ONE_BROKER)
+    produce_stage(pair, topic, 0)
+    mirrormaker = MirrorMaker2(text)
+    with mirrormaker:
+        await_copied(pair, topic, 1)
+        if end == "killed":
+            mirrormaker.kill()
+    produce_stage(pair, topic, 1)
+    with MirrorProcess(text) as mirror:
+        await_copied(pair, topic, 2)
+        assert mirror.terminate()[0] == 0
+    produce_stage(pair, topic, 2)
+    with MirrorMaker2(text):
+        await_copied(pair, topic, 3)
+    found = read_all(pair.target, f"A.{topic}")
+    seen = Counter(int(record.value or b"") for log in found.values() for record in log)
+    missing = 3 * STAGE - len(seen)
+    print(f"{end}: {len(seen):,} records, {seen.total() - len(seen)} duplicates, {missing} missing")
+    assert (seen.total(), missing) == (3 * STAGE, 0)
+    assert all([int(r.value or b"") for r in log] == list(range(p, 3 * STAGE, PARTITIONS)) for p, log in found.items())
+
+
+def produce_stage(pair: Pair, topic: str, stage: int) -> None:
+    numbers = range(stage * STAGE, (stage + 1) * STAGE)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % PARTITIONS} for i in numbers))
+
+
+def await_copied(pair: Pair, topic: str, stages: int) -> None:
+    remote = f"A.{topic}"
+    await_condition(
+        lambda: remote in topics(pair.target) and total(pair.target, remote) >= stages * STAGE, f"stage {stages}", 120
+    )
