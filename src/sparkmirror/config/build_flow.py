@@ -98,7 +98,7 @@ def build_flow(settings: Settings, clusters: Mapping[str, ClusterConfig], source
         ),
         source_admin=_build_connection(read, clients.ADMIN_CONNECTION, Reader.SOURCE_CLIENT),
         target_admin=_build_connection(read, clients.ADMIN_CONNECTION, Reader.TARGET_CLIENT),
-        security=SecurityConfig(**{role: _build_security(read, reader) for role, reader in security.ROLES.items()}),
+        security=_build_security(read),
     )
 
 
@@ -204,6 +204,13 @@ def _by_field(read: Read, keys: Iterable[Key[object]], reader: Reader | None = N
     return {key.bare.replace(".", "_"): read(key, reader) for key in keys}
 
 
-def _build_security(read: Read, reader: Reader) -> dict[str, str]:
-    found = {key.name: read.settings.find(key, read.source, read.target, reader) for key in security.SECURITY}
-    return {name: entry.value for name, entry in found.items() if entry is not None}
+def _build_security(read: Read) -> SecurityConfig:
+    # Most files have few of these keys, and there are many of them.
+    written = "\n".join(read.settings.entries) + "\n"
+    named = [key for key in security.SECURITY if f"{key.name}\n" in written]
+
+    def of_client(reader: Reader) -> dict[str, str]:
+        found = {key.name: read.settings.find(key, read.source, read.target, reader) for key in named}
+        return {name: entry.value for name, entry in found.items() if entry is not None}
+
+    return SecurityConfig(**{role: of_client(reader) for role, reader in security.ROLES.items()})
