@@ -14,6 +14,8 @@ from sparkmirror.config.settings import Place, Settings, flow_name
 # High enough to leave other programs' keys alone, low enough to find a slip of the pen.
 _LIKENESS = 0.88
 _LIKENESS_OF_FLOWS = 0.6
+# The longest first.
+_NAMES_OF_FLOWS = sorted((name for scope, name in PLACES if scope is Scope.FLOW), key=len, reverse=True)
 
 
 def refuse_wrong_values(settings: Settings, findings: Findings) -> None:
@@ -91,8 +93,7 @@ def nearest_key(name: str) -> str | None:
 
 def _split_stray(key: str) -> tuple[str, str]:
     """`cluster-2->cluster-1B->C.topics` -> the flow as written, and the longest known key behind it."""
-    names = {name for scope, name in PLACES if scope is Scope.FLOW}
-    name = max((name for name in names if key.endswith("." + name)), key=len, default="")
+    name = next((name for name in _NAMES_OF_FLOWS if key.endswith("." + name)), "")
     return key.removesuffix("." + name) if name else key, name
 
 

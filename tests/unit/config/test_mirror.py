@@ -149,6 +149,11 @@ def test_what_is_not_in_force_is_listed_once_sorted_and_can_be_located() -> None
     assert config.warnings == ("f:9: groups is set again: this value wins over the one at line 5",)
 
 
+def test_a_factor_as_the_source_s_is_typed_and_not_in_force() -> None:
+    config = parse("replication.factor = source\n")
+    assert (config.flows[0].replication_factor, config.not_in_force) == (None, ("replication.factor",))
+
+
 def test_a_global_enabled_is_not_in_force() -> None:
     assert parse("enabled=true").not_in_force == ("enabled",)
 
