@@ -8,6 +8,7 @@ import pytest
 
 from sparkmirror.cli.check import check
 
+SEEDS = Path(__file__).parents[2] / "fixtures" / "seeds"
 BASE = "clusters = a, b\na.bootstrap.servers = h:1\nb.bootstrap.servers = i:1\na->b.enabled = true\n"
 
 
@@ -43,3 +44,10 @@ def test_errors_stand_among_the_warnings_by_line(tmp_path: Path, capsys: pytest.
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(tmp_path / "none") == 2
     assert "can't read the file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("file", sorted(SEEDS.rglob("*.properties")), ids=lambda file: file.stem)
+def test_the_samples_of_the_seeds(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    is_refused = file.parent.name == "refused"
+    assert check(file) == (2 if is_refused else 0)
+    assert (": error: " in capsys.readouterr().out) == is_refused
