@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from sparkmirror.cli import check as check_command
+from sparkmirror.cli import config as config_command
 from sparkmirror.cli import offsets as offsets_command
 from sparkmirror.cli import run as run_command
 from sparkmirror.cli.arguments import spread_clusters
@@ -110,6 +112,45 @@ def status(
 
     settings = status_command.StatusSettings(file=file, clusters=tuple(clusters or ()), as_json=as_json)
     raise typer.Exit(status_command.status(settings))
+
+
+@app.command()
+def check(file: Properties) -> None:
+    """Say all that is wrong or doubtful in a file. Nothing is connected to.
+
+    Errors keep a mirror from starting. Warnings tell of lines that do something
+    else than they seem to: keys that MirrorMaker 2 drops without a word, with the
+    form that works; unknown keys, with the nearest known one; keys that nothing
+    acts on yet. Each begins with FILE:LINE.
+
+    [bold]sparkmirror check mm2.properties[/bold]    before a start, or in a pipeline
+
+    Exit code 0: a mirror would start, 2: not.
+    """
+    raise typer.Exit(check_command.check(file))
+
+
+@app.command()
+def config(
+    file: Properties,
+    flow: Annotated[
+        str | None, typer.Option("--flow", metavar="'A->B'", help="Only this flow.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Print what holds for each flow, and where each value came from.
+
+    FROM is the line and the key as written, or "default". STATE is in force, not
+    yet (nothing acts on it) or better by design (what it would change is settled).
+    Clients' keys are shown where the file sets them. Passwords are masked, and
+    what a placeholder stands for is not shown.
+
+    [bold]sparkmirror config mm2.properties --flow 'A->B'[/bold]
+
+    Exit code 0: printed, 2: the file is wrong (see [bold]sparkmirror check[/bold]).
+    """
+    settings = config_command.ConfigSettings(file=file, flow=flow, as_json=as_json)
+    raise typer.Exit(config_command.config(settings))
 
 
 @app.command()

@@ -6,6 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sparkmirror.config.parts import (
+    ConnectionConfig,
+    ConsumerConfig,
+    ErrorsConfig,
+    GroupsConfig,
+    HeartbeatConfig,
+    InternalTopicConfig,
+    LimitsConfig,
+    NamingConfig,
+    OffsetSyncsConfig,
+    ProducerConfig,
+    SecurityConfig,
+    StorageConfig,
+    SyncConfig,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterConfig:
@@ -19,18 +35,24 @@ class ClusterConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowConfig:
-    """One enabled direction, source to target."""
+    """One direction, source to target."""
 
     source: ClusterConfig
     target: ClusterConfig
+    # All clusters of the file: remote topics are known by these names.
+    aliases: tuple[str, ...]
+    # What the flow's progress is kept under.
+    connector_name: str
     topics: tuple[str, ...]
     topics_exclude: tuple[str, ...]
+    topic_filter_class: str
     # None: chosen by partitions and free slots.
     tasks_max: int | None
-    # Of new remote topics, and of our own internal topics; -1 is the broker's default.
-    replication_factor: int
+    # Of new remote topics (None: as the source topic's), and of our own internal topics; -1 is the broker's default.
+    replication_factor: int | None
     internal_replication_factor: int
     status_replication_factor: int
+    refresh_topics: bool
     refresh_topics_interval_s: float
     lease_s: float
     offsets_preserve: str
@@ -47,6 +69,20 @@ class FlowConfig:
     read_committed: bool
     # `records`: as rows of a DataFrame; else batch by batch.
     path: str
+    naming: NamingConfig
+    sync: SyncConfig
+    groups: GroupsConfig
+    heartbeats: HeartbeatConfig
+    offset_syncs: OffsetSyncsConfig
+    checkpoints_topic: InternalTopicConfig
+    storage: StorageConfig
+    limits: LimitsConfig
+    errors: ErrorsConfig
+    consumer: ConsumerConfig
+    producer: ProducerConfig
+    source_admin: ConnectionConfig
+    target_admin: ConnectionConfig
+    security: SecurityConfig
 
     @property
     def name(self) -> str:
@@ -60,6 +96,8 @@ class MirrorConfig:
     path: Path
     clusters: tuple[ClusterConfig, ...]
     flows: tuple[FlowConfig, ...]
+    # Pairs that are not enabled: nothing but heartbeats goes from the one to the other.
+    heartbeat_pairs: tuple[FlowConfig, ...]
     # With their `spark.` prefix, as Spark wants them.
     spark: Mapping[str, str] = field(repr=False)
     warnings: tuple[str, ...]

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from sparkmirror.config.problems import Problems, at_line
+from sparkmirror.config.findings import Findings
 
 _BLANKS = " \t\f"
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -25,12 +25,31 @@ _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Entry(NamedTuple):
-    """One key with its value and the line where it begins, counted from 1."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One key with its value and the line where it begins, counted from 1.
+
+    `origins` are the entries of the file that it was made from, where it does not stand there as it is: another
+    spelling, a dialect, a placeholder that was filled in.
+    """
 
     key: str
     value: str
     line: int
+    origins: tuple[Entry, ...] = ()
+
+    @property
+    def written(self) -> tuple[Entry, ...]:
+        """As the file has it."""
+        return tuple(entry for origin in self.origins for entry in origin.written) or (self,)
+
+    @property
+    def written_key(self) -> str:
+        return self.written[0].key
+
+
+def line_of(entry: Entry | None) -> int | None:
+    return None if entry is None else entry.line
 
 
 def decode_properties(content: bytes) -> str:
@@ -46,7 +65,14 @@ def decode_properties(content: bytes) -> str:
 
 def parse_properties(text: str, name: str) -> list[Entry]:
     """All entries in file order, repeated keys included; ConfigError for a malformed \\u escape."""
-    problems = Problems(name)
+    findings = Findings(name)
+    entries = read_properties(text, findings)
+    findings.raise_if_any()
+    return entries
+
+
+def read_properties(text: str, findings: Findings) -> list[Entry]:
+    """The same, with what is wrong among the findings."""
     entries: list[Entry] = []
     for line, logical in _logical_lines(text):
         key_end = _matched_end(_KEY, logical, 0)
@@ -54,22 +80,27 @@ def parse_properties(text: str, name: str) -> list[Entry]:
         try:
             entries.append(Entry(_unescape(logical[:key_end]), _unescape(logical[value_start:]), line))
         except ValueError as error:
-            problems.add(line, str(error))
-    problems.raise_if_any()
+            findings.error(line, str(error))
     return entries
 
 
-def latest_entries(entries: Iterable[Entry], name: str) -> tuple[dict[str, Entry], list[str]]:
+def latest_entries(entries: Iterable[Entry], findings: Findings) -> dict[str, Entry]:
     """The entry that counts for each key (the last one, as in Java), and a warning for each one it hides."""
     latest: dict[str, Entry] = {}
-    warnings: list[str] = []
     for entry in entries:
         hidden = latest.get(entry.key)
         if hidden is not None:
-            said = f"{entry.key} is set again: this value wins over the one at line {hidden.line}"
-            warnings.append(at_line(name, entry.line, said))
+            findings.warn(entry.line, f"{entry.key} is set again: this value wins over the one at line {hidden.line}")
         latest[entry.key] = entry
-    return latest, warnings
+    return latest
+
+
+def comment_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines that hold nothing but a comment, with their numbers."""
+    for number, raw in enumerate(_LINE_END.split(text), start=1):
+        natural = raw.lstrip(_BLANKS)
+        if natural and natural[0] in "#!":
+            yield number, natural
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

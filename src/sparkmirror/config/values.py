@@ -8,13 +8,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from typing import TypeVar
 
 from sparkmirror.config.java_regex import compile_elements
+
+T = TypeVar("T")
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 SHORT_MAX = 2**15 - 1
 
+_TOPIC_NAME_PART = re.compile(r"[a-zA-Z0-9._-]+")
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 # Kafka's ClientUtils also takes a protocol in front (PLAINTEXT://host:9092) and ignores it.
@@ -67,6 +71,14 @@ def seconds(least: float, *, above: bool = False) -> Callable[[str], float]:
     return parse
 
 
+def share(value: str) -> float:
+    """Kafka's factors and jitters: a number from 0 to 1."""
+    trimmed = value.strip()
+    if not _NUMBER.fullmatch(trimmed) or not 0 <= float(trimmed) <= 1:
+        raise ValueError(f"expected a number from 0 to 1, got {trimmed!r}")
+    return float(trimmed)
+
+
 def tasks(value: str) -> int | None:
     """`auto` (None) lets the planner choose by partitions and free slots."""
     if value.strip().lower() == "auto":
@@ -83,6 +95,83 @@ def replication_factor(value: str) -> int:
     if number == 0:
         raise ValueError("expected a replication factor of at least 1, or -1 for the broker's default, got '0'")
     return number
+
+
+def topic_replication_factor(value: str) -> int | None:
+    """`source` (None): as many as the source topic has."""
+    if value.strip().lower() == "source":
+        return None
+    try:
+        return replication_factor(value)
+    except ValueError as error:
+        raise ValueError(f"{error} (or source)") from None
+
+
+def interval(value: str) -> float | None:
+    """Seconds between two runs; a negative number (None) stands for never, as in MirrorMaker 2."""
+    if value.strip().startswith("-") and _NUMBER.fullmatch(value.strip()):
+        return None
+    return seconds(0, above=True)(value)
+
+
+def retention(value: str) -> int | None:
+    """Milliseconds, -1 without end; empty (None): nothing is deleted by age."""
+    return _whole_number(value, -1, LONG_MAX) if value.strip() else None
+
+
+def throttle(value: str) -> int | None:
+    """Bytes a second; -1 or 0 (None): as fast as it goes."""
+    number = _whole_number(value, -1, LONG_MAX)
+    return number if number > 0 else None
+
+
+def rename_list(value: str) -> tuple[str, ...]:
+    """`pattern:name` each. The last colon divides: a regex may have colons, a topic's name has none."""
+    elements = text_list(value)
+    for element in elements:
+        pattern, _, name = element.rpartition(":")
+        if not pattern or not name.strip():
+            raise ValueError(f"expected pairs such as orders:orders-eu, got {element!r}")
+        compile_elements((pattern.strip(),))
+    return elements
+
+
+def topic_name_part(value: str) -> str:
+    """What becomes part of topic names, so it obeys their rule."""
+    if _TOPIC_NAME_PART.fullmatch(value.strip()) is None:
+        raise ValueError(f"expected letters, digits, '.', '_' and '-', got {value.strip()!r}")
+    return value.strip()
+
+
+def security_protocol(value: str) -> str:
+    """Kafka takes it in any letter case."""
+    return one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")(value.upper())
+
+
+def read_committed(value: str) -> bool:
+    return one_of("read_committed", "read_uncommitted")(value) == "read_committed"
+
+
+def optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
+    """None where the file says nothing: whoever reads it then takes what suits it best."""
+
+    def parse_if_any(value: str) -> T | None:
+        return parse(value) if value.strip() else None
+
+    return parse_if_any
+
+
+def refused(why: str, *harmless: str) -> Callable[[str], str]:
+    """Accepts only values that change nothing; a class counts with or without its package."""
+
+    def parse(value: str) -> str:
+        given = value.strip()
+        if given in ("", *harmless) or given.rpartition(".")[2] in harmless:
+            return given
+        expected = f"expected {' or '.join(harmless)} or no such line" if harmless else "expected no such line"
+        raise ValueError(f"{given!r} is impossible here: {why}; {expected}")
+
+    return parse
 
 
 def address(value: str) -> tuple[str, int]:

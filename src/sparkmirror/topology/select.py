@@ -15,6 +15,8 @@ from sparkmirror.topology.filters import TopicFilter
 from sparkmirror.topology.partition import TopicPartition
 from sparkmirror.topology.policy import DefaultReplicationPolicy, ReplicationPolicy
 
+BROKER_DEFAULT = -1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSelector:
@@ -114,7 +116,7 @@ def plan_topics(
         present = target_topics.get(remote, 0)
         pairs.append(TopicPair(topic=topic, remote=remote, partitions=wanted, present=present))
         if present == 0 < wanted:
-            factor = flow.replication_factor
+            factor = BROKER_DEFAULT if flow.replication_factor is None else flow.replication_factor
             create.append(TopicToCreate(topic=remote, partitions=wanted, replication_factor=factor))
         elif present < wanted:
             extend.append(TopicToExtend(topic=remote, partitions=wanted))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkmirror.config.findings import Findings
 from sparkmirror.config.properties import Entry, decode_properties, latest_entries, parse_properties
 from sparkmirror.errors import ConfigError
 
@@ -93,10 +94,11 @@ def test_an_entry_knows_the_line_where_it_begins() -> None:
 
 
 def test_the_later_duplicate_wins_and_the_warning_names_both_lines() -> None:
-    latest, warnings = latest_entries(parse_properties("a=1\nb=2\na=3", "f"), "f")
+    findings = Findings("f")
+    latest = latest_entries(parse_properties("a=1\nb=2\na=3", "f"), findings)
     assert latest["a"].value == "3"
-    assert len(warnings) == 1
-    assert warnings[0].startswith("f:3: a ") and "line 1" in warnings[0]
+    (warning,) = findings.warnings
+    assert warning.startswith("f:3: a ") and "line 1" in warning
 
 
 def test_bytes_are_utf8_else_latin1_and_a_byte_order_mark_is_no_key() -> None:

@@ -1,0 +1,82 @@
+"""`sparkmirror config`: what holds, where it came from, and nothing that is secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sparkmirror.cli.config import ConfigSettings, config
+
+TEXT = """\
+clusters = a, b
+a.bootstrap.servers = h:1
+b.bootstrap.servers = i:1
+a->b.enabled = true
+b->a.enabled = true
+topics = x
+a->b.topics = y
+Replication.factor = 3
+replication.internal.topic.replication.factor = 1
+a.ssl.key.password = s3cret
+a.consumer.ssl.keystore.location = ${env:SPARKMIRROR_TEST}
+b.producer.acks = 1
+spark.ssl.keyPassword = s3cret
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SPARKMIRROR_TEST", "h1dden")
+    path = tmp_path / "mm2.properties"
+    path.write_text(TEXT)
+    return path
+
+
+def as_json(file: Path, capsys: pytest.CaptureFixture[str], flow: str | None = None) -> dict[str, Any]:
+    assert config(ConfigSettings(file=file, flow=flow, as_json=True)) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def test_each_value_says_where_it_came_from(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flows = as_json(file, capsys)["flows"]
+    told = {"value": "y", "state": "in force", "why": None, "line": 7, "written": "a->b.topics"}
+    assert flows["a->b"]["topics"] == told
+    assert flows["b->a"]["topics"] == told | {"value": "x", "line": 6, "written": "topics"}
+    assert flows["a->b"]["replication.factor"]["written"] == "Replication.factor"
+    assert flows["a->b"]["heartbeats.topic.replication.factor"]["line"] == 9
+    assert flows["a->b"]["lease.seconds"] == told | {"value": "10", "line": None, "written": None}
+    assert flows["a->b"]["producer.acks"]["why"]
+    assert "producer.acks" not in flows["b->a"]
+
+
+def test_nothing_secret_is_shown(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = as_json(file, capsys)
+    flow = document["flows"]["a->b"]
+    assert flow["source.consumer.ssl.key.password"]["value"] == "********"
+    assert flow["source.consumer.ssl.keystore.location"]["value"] == "${env:SPARKMIRROR_TEST}"
+    assert document["spark"] == {"spark.ssl.keyPassword": "********"}
+    assert config(ConfigSettings(file=file)) == 0
+    shown = json.dumps(document) + capsys.readouterr().out
+    assert "s3cret" not in shown and "h1dden" not in shown
+
+
+def test_the_plain_form(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert config(ConfigSettings(file=file, flow="a->b")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "a->b: h:1 -> i:1"
+    assert lines[1].split() == ["KEY", "STATE", "FROM", "VALUE"]
+    (topics,) = (line for line in lines if line.startswith("topics "))
+    assert topics.split() == ["topics", "in", "force", "line", "7:", "a->b.topics", "y"]
+    assert not any(line.startswith("b->a") for line in lines)
+
+
+def test_a_wrong_file_or_flow_is_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert config(ConfigSettings(file=file, flow="a->c")) == 2
+    assert "expected one of a->b, b->a" in capsys.readouterr().err
+    file.write_text(TEXT + "tasks.max = x\n")
+    assert config(ConfigSettings(file=file)) == 2
+    assert ":14: tasks.max: expected" in capsys.readouterr().err

@@ -1,0 +1,91 @@
+"""Lines that do not do what they seem to are told, with the form that does."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkmirror.config.mirror import parse_mirror_config
+
+BASE = "clusters = a, b\na.bootstrap.servers = h:1\nb.bootstrap.servers = i:1\na->b.enabled = true\n"
+
+
+def warnings(more: str) -> tuple[str, ...]:
+    return parse_mirror_config(BASE + more, "f").warnings
+
+
+@pytest.mark.parametrize(
+    ("line", "forms"),
+    [
+        ("consumer.fetch.min.bytes = 1", "a.consumer.fetch.min.bytes or a->b.consumer.fetch.min.bytes"),
+        (
+            "source.consumer.isolation.level = read_committed",
+            "a.consumer.isolation.level or a->b.",
+        ),
+        ("a.fetch.min.bytes = 1", "a.consumer.fetch.min.bytes or a->b.consumer.fetch.min.bytes"),
+        ("b.consumer.fetch.min.bytes = 1", "a.consumer.fetch.min.bytes or a->b.consumer.fetch.min.bytes"),
+        ("producer.acks = all", "b.producer.acks"),
+        ("a->b.producer.linger.ms = 1", "b.producer.linger.ms"),
+        ("a.producer.linger.ms = 1", "b.producer.linger.ms"),
+        ("use.defaults.from = source", "a->b.use.defaults.from"),
+        ("b.topics = x", "topics or a->b.topics"),
+        ("a->b.offset.storage.replication.factor = 1", "offset.storage.replication.factor or b.offset.storage"),
+        ("offset.flush.timeout.ms = 1", "b.offset.flush.timeout.ms"),
+        ("a.offset.flush.timeout.ms = 1", "b.offset.flush.timeout.ms"),
+        ("exactly.once.source.support = enabled", "b.exactly.once.source.support"),
+        ("enabled = true", "a->b.enabled"),
+    ],
+)
+def test_a_form_that_mirrormaker_drops_is_told_with_one_that_works(line: str, forms: str) -> None:
+    (warning,) = warnings(line + "\n")
+    key = line.split(" ", maxsplit=1)[0]
+    assert warning.startswith(f"f:5: {key} changes nothing, as in MirrorMaker 2: expected {forms}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a.consumer.fetch.min.bytes = 1",
+        "a->b.producer.override.linger.ms = 1",
+        "b.offset.flush.timeout.ms = 1",
+        "transforms.x.type = y",
+        "replication.policy.mine = 1",
+        "consumer.poll.timeout.ms = 5",
+        "admin.timeout.ms = 5",
+        "my.company.owner = me",
+    ],
+)
+def test_forms_that_work_and_keys_of_other_programs_are_not_spoken_of(line: str) -> None:
+    assert warnings(line) == ()
+
+
+def test_the_nearest_flow_and_the_nearest_key() -> None:
+    stray, unknown = warnings("a->bb.topics = x\nrefresh.topic.interval.seconds = 5\n")
+    assert stray.endswith("did you mean a->b.topics?")
+    assert unknown.endswith("did you mean refresh.topics.interval.seconds?")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("sync.group.offsets.enabled=true\nemit.checkpoints.enabled=false", "expected emit.checkpoints.enabled = true"),
+        ("emit.offset-syncs.enabled=false", "expected emit.offset-syncs.enabled = true"),
+        ("replication.policy.internal.topic.separator.enabled=false", "without replication.policy.separator"),
+        ("b.bootstrap.servers=h:1", "expected two different clusters"),
+    ],
+)
+def test_what_contradicts_itself_is_told(lines: str, said: str) -> None:
+    assert any(said in warning for warning in warnings(lines))
+
+
+def test_pairs_that_are_not_enabled_exchange_heartbeats_unless_they_are_off() -> None:
+    three = BASE + "clusters=a,b,c\nc.bootstrap.servers=j:1\n"
+
+    def pairs(more: str = "", only: tuple[str, ...] = ()) -> list[str]:
+        config = parse_mirror_config(three + more, "f", only_targets=only)
+        return [pair.name for pair in config.heartbeat_pairs]
+
+    assert pairs() == ["a->c", "b->a", "b->c", "c->a", "c->b"]
+    assert pairs(only=("b",)) == ["c->b"]
+    assert pairs("emit.heartbeats.enabled=false\nc->a.emit.heartbeats.enabled=true\n") == ["c->a"]
+    assert pairs("emit.heartbeats.interval.seconds=-1\n") == []
+    assert pairs("c.bootstrap.servers=\n") == ["b->a", "c->a", "c->b"]
