@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import permutations
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from sparkmirror.config import keys
 from sparkmirror.config.keys import KNOWN_KEYS, Key, Scope
-from sparkmirror.config.model import ClusterConfig, FlowConfig
+from sparkmirror.config.model import (
+    ClusterConfig,
+    FlowConfig,
+    HeartbeatConfig,
+    InternalTopicConfig,
+    NamingConfig,
+    OffsetSyncsConfig,
+    SyncConfig,
+)
 from sparkmirror.config.problems import Problems, at_line
 from sparkmirror.config.properties import Entry
 from sparkmirror.config.recognise import suggestion
@@ -69,10 +77,33 @@ def build_flows(
         problems.add(None, f"--clusters leaves no flow: the enabled flows have the targets {targets}")
     for source, target in kept:
         _require_servers(settings, clusters[source], clusters[target], problems)
-    return tuple(_build_flow(settings, clusters[source], clusters[target], problems) for source, target in kept)
+    return tuple(_build_flow(settings, clusters, pair, problems) for pair in kept)
 
 
-def _build_flow(settings: Settings, source: ClusterConfig, target: ClusterConfig, problems: Problems) -> FlowConfig:
+def build_heartbeat_pairs(
+    settings: Settings,
+    clusters: Mapping[str, ClusterConfig],
+    only_targets: Collection[str],
+    problems: Problems,
+) -> tuple[FlowConfig, ...]:
+    """Pairs that are not enabled, as flows; those that emit, into clusters that can be reached."""
+    enabled = set(_enabled_flows(settings, clusters, problems))
+    pairs = [
+        (source, target)
+        for source, target in permutations(clusters, 2)
+        if (source, target) not in enabled
+        and (not only_targets or target in only_targets)
+        and clusters[target].bootstrap_servers
+    ]
+    flows = (_build_flow(settings, clusters, pair, problems) for pair in pairs)
+    return tuple(flow for flow in flows if flow.heartbeats.interval_s is not None)
+
+
+def _build_flow(
+    settings: Settings, clusters: Mapping[str, ClusterConfig], pair: tuple[str, str], problems: Problems
+) -> FlowConfig:
+    source, target = clusters[pair[0]], clusters[pair[1]]
+
     def read(key: Key[T]) -> T:
         return parsed(key, settings.flow_entry(key, source.alias, target.alias), problems)
 
@@ -99,6 +130,69 @@ def _build_flow(settings: Settings, source: ClusterConfig, target: ClusterConfig
         bytes_per_second=throttle if (throttle := read(keys.THROTTLE)) > 0 else None,
         read_committed=_isolation(settings, source.alias, target.alias, problems) == "read_committed",
         path=read(keys.PATH),
+        aliases=tuple(clusters),
+        naming=_build_naming(read),
+        topic_filter_class=read(keys.TOPIC_FILTER_CLASS),
+        sync=_build_sync(read),
+        heartbeats=_build_heartbeats(read),
+        offset_syncs=_build_offset_syncs(read),
+        checkpoints_topic=InternalTopicConfig(
+            is_wanted=read(keys.EMIT_CHECKPOINTS),
+            replication_factor=read(keys.CHECKPOINTS_FACTOR),
+            retention_ms=read(keys.CHECKPOINTS_RETENTION),
+        ),
+    )
+
+
+class _Read(Protocol):
+    def __call__(self, key: Key[T], /) -> T: ...
+
+
+def _build_naming(read: _Read) -> NamingConfig:
+    return NamingConfig(
+        policy_class=read(keys.POLICY_CLASS),
+        separator=read(keys.SEPARATOR),
+        internal_separator=read(keys.INTERNAL_SEPARATOR),
+        topics_map=read(keys.TOPICS_MAP),
+        identity_bidirectional=read(keys.IDENTITY_BIDIRECTIONAL),
+        plugin_path=read(keys.PLUGIN_PATH),
+    )
+
+
+def _build_sync(read: _Read) -> SyncConfig:
+    return SyncConfig(
+        configs_interval_s=read(keys.SYNC_CONFIGS_INTERVAL) if read(keys.SYNC_CONFIGS) else None,
+        configs_exclude=read(keys.CONFIGS_EXCLUDE),
+        config_filter_class=read(keys.CONFIG_FILTER_CLASS),
+        defaults_from=read(keys.DEFAULTS_FROM),
+        configs_strict=read(keys.SYNC_CONFIGS_STRICT),
+        acls_interval_s=read(keys.SYNC_ACLS_INTERVAL) if read(keys.SYNC_ACLS) else None,
+        acls_prefixed=read(keys.SYNC_ACLS_PREFIXED),
+        deletes=read(keys.SYNC_DELETES),
+    )
+
+
+def _build_heartbeats(read: _Read) -> HeartbeatConfig:
+    interval_s = read(keys.HEARTBEATS_INTERVAL) if read(keys.EMIT_HEARTBEATS) else None
+    return HeartbeatConfig(
+        interval_s=interval_s,
+        are_mirrored=read(keys.HEARTBEATS_MIRRORED),
+        topic=InternalTopicConfig(
+            is_wanted=interval_s is not None,
+            replication_factor=read(keys.HEARTBEATS_FACTOR),
+            retention_ms=read(keys.HEARTBEATS_RETENTION),
+        ),
+    )
+
+
+def _build_offset_syncs(read: _Read) -> OffsetSyncsConfig:
+    return OffsetSyncsConfig(
+        location=read(keys.OFFSET_SYNCS_LOCATION),
+        topic=InternalTopicConfig(
+            is_wanted=read(keys.EMIT_OFFSET_SYNCS),
+            replication_factor=read(keys.OFFSET_SYNCS_FACTOR),
+            retention_ms=read(keys.OFFSET_SYNCS_RETENTION),
+        ),
     )
 
 

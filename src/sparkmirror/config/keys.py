@@ -53,7 +53,7 @@ TOPICS_EXCLUDE = Key(
     name="topics.exclude", parse=v.regex_list, default=r"mm2.*\.internal, .*\.replica, __.*", in_force=_FLOW
 )
 TASKS_MAX = Key(name="tasks.max", parse=v.tasks, default="1", in_force=_FLOW)
-REPLICATION_FACTOR = Key(name="replication.factor", parse=v.replication_factor, default="2", in_force=_FLOW)
+REPLICATION_FACTOR = Key(name="replication.factor", parse=v.topic_replication_factor, default="2", in_force=_FLOW)
 # A worker's key: MirrorMaker 2 reads it from the target cluster's keys too, where the global one wins.
 INTERNAL_REPLICATION_FACTOR = Key(
     name="offset.storage.replication.factor",
@@ -100,6 +100,72 @@ SOURCE_ISOLATION = Key(
     name="source.consumer.isolation.level", parse=ISOLATION.parse, default=ISOLATION.default, in_force=_FLOW
 )
 
+# -- names
+
+_MIRROR = "org.apache.kafka.connect.mirror."
+POLICY_CLASS = Key(
+    name="replication.policy.class", parse=v.text, default=_MIRROR + "DefaultReplicationPolicy", in_force=_FLOW
+)
+SEPARATOR = Key(name="replication.policy.separator", parse=v.text, default=".", in_force=_FLOW)
+INTERNAL_SEPARATOR = Key(
+    name="replication.policy.internal.topic.separator.enabled", parse=v.boolean, default="true", in_force=_FLOW
+)
+TOPIC_FILTER_CLASS = Key(
+    name="topic.filter.class", parse=v.text, default=_MIRROR + "DefaultTopicFilter", in_force=_FLOW
+)
+TOPICS_MAP = Key(name="topics.map", parse=v.rename_list, default="", in_force=_FLOW)
+IDENTITY_BIDIRECTIONAL = Key(name="identity.bidirectional", parse=v.boolean, default="false", in_force=_FLOW)
+# A worker's key: MirrorMaker 2 reads it from the target cluster's keys.
+PLUGIN_PATH = Key(name="plugin.path", parse=v.text_list, default="", in_force=_FLOW | {Scope.CLUSTER})
+
+# -- what is kept alike
+
+# The `log.` names are no topic's, so the timestamp limits are synced; as in MirrorMaker 2.
+CONFIGS_EXCLUDE = Key(
+    name="config.properties.exclude",
+    parse=v.regex_list,
+    default="follower.replication.throttled.replicas, leader.replication.throttled.replicas, "
+    "message.timestamp.difference.max.ms, log.message.timestamp.before.max.ms, "
+    "log.message.timestamp.after.max.ms, message.timestamp.type, "
+    "unclean.leader.election.enable, min.insync.replicas",
+    in_force=_FLOW,
+)
+CONFIG_FILTER_CLASS = Key(
+    name="config.property.filter.class", parse=v.text, default=_MIRROR + "DefaultConfigPropertyFilter", in_force=_FLOW
+)
+# MirrorMaker 2 drops the global key without a word; here it holds.
+DEFAULTS_FROM = Key(name="use.defaults.from", parse=v.text, default="target", in_force=_FLOW)
+SYNC_CONFIGS = Key(name="sync.topic.configs.enabled", parse=v.boolean, default="true", in_force=_FLOW)
+SYNC_CONFIGS_INTERVAL = Key(name="sync.topic.configs.interval.seconds", parse=v.interval, default="600", in_force=_FLOW)
+SYNC_CONFIGS_STRICT = Key(name="sync.topic.configs.strict", parse=v.boolean, default="false", in_force=_FLOW)
+SYNC_ACLS = Key(name="sync.topic.acls.enabled", parse=v.boolean, default="true", in_force=_FLOW)
+SYNC_ACLS_INTERVAL = Key(name="sync.topic.acls.interval.seconds", parse=v.interval, default="600", in_force=_FLOW)
+SYNC_ACLS_PREFIXED = Key(name="sync.topic.acls.prefixed.enabled", parse=v.boolean, default="false", in_force=_FLOW)
+SYNC_DELETES = Key(name="sync.topic.deletes.enabled", parse=v.boolean, default="false", in_force=_FLOW)
+
+# -- heartbeats and internal topics
+
+EMIT_HEARTBEATS = Key(name="emit.heartbeats.enabled", parse=v.boolean, default="true", in_force=_FLOW)
+HEARTBEATS_INTERVAL = Key(name="emit.heartbeats.interval.seconds", parse=v.interval, default="1", in_force=_FLOW)
+HEARTBEATS_FACTOR = Key(
+    name="heartbeats.topic.replication.factor", parse=v.replication_factor, default="3", in_force=_FLOW
+)
+HEARTBEATS_RETENTION = Key(name="heartbeats.topic.retention.ms", parse=v.retention, default="", in_force=_FLOW)
+HEARTBEATS_MIRRORED = Key(name="heartbeats.replication.enabled", parse=v.boolean, default="true", in_force=_FLOW)
+EMIT_CHECKPOINTS = Key(name="emit.checkpoints.enabled", parse=v.boolean, default="true", in_force=_FLOW)
+CHECKPOINTS_FACTOR = Key(
+    name="checkpoints.topic.replication.factor", parse=v.replication_factor, default="3", in_force=_FLOW
+)
+CHECKPOINTS_RETENTION = Key(name="checkpoints.topic.retention.ms", parse=v.retention, default="", in_force=_FLOW)
+EMIT_OFFSET_SYNCS = Key(name="emit.offset-syncs.enabled", parse=v.boolean, default="true", in_force=_FLOW)
+OFFSET_SYNCS_FACTOR = Key(
+    name="offset-syncs.topic.replication.factor", parse=v.replication_factor, default="3", in_force=_FLOW
+)
+OFFSET_SYNCS_RETENTION = Key(name="offset-syncs.topic.retention.ms", parse=v.retention, default="", in_force=_FLOW)
+OFFSET_SYNCS_LOCATION = Key(
+    name="offset-syncs.topic.location", parse=v.one_of("source", "target"), default="source", in_force=_FLOW
+)
+
 _IN_FORCE: tuple[Key[object], ...] = (
     CLUSTERS,
     BOOTSTRAP_SERVERS,
@@ -123,16 +189,38 @@ _IN_FORCE: tuple[Key[object], ...] = (
     PATH,
     ISOLATION,
     SOURCE_ISOLATION,
+    POLICY_CLASS,
+    SEPARATOR,
+    INTERNAL_SEPARATOR,
+    TOPIC_FILTER_CLASS,
+    TOPICS_MAP,
+    IDENTITY_BIDIRECTIONAL,
+    PLUGIN_PATH,
+    CONFIGS_EXCLUDE,
+    CONFIG_FILTER_CLASS,
+    DEFAULTS_FROM,
+    SYNC_CONFIGS,
+    SYNC_CONFIGS_INTERVAL,
+    SYNC_CONFIGS_STRICT,
+    SYNC_ACLS,
+    SYNC_ACLS_INTERVAL,
+    SYNC_ACLS_PREFIXED,
+    SYNC_DELETES,
+    EMIT_HEARTBEATS,
+    HEARTBEATS_INTERVAL,
+    HEARTBEATS_FACTOR,
+    HEARTBEATS_RETENTION,
+    HEARTBEATS_MIRRORED,
+    EMIT_CHECKPOINTS,
+    CHECKPOINTS_FACTOR,
+    CHECKPOINTS_RETENTION,
+    EMIT_OFFSET_SYNCS,
+    OFFSET_SYNCS_FACTOR,
+    OFFSET_SYNCS_RETENTION,
+    OFFSET_SYNCS_LOCATION,
 )
 
 _LONG = v.integer(-1, v.LONG_MAX)
-_MIRROR = "org.apache.kafka.connect.mirror."
-_CONFIG_EXCLUDE = (
-    "follower.replication.throttled.replicas, leader.replication.throttled.replicas, "
-    "message.timestamp.difference.max.ms, log.message.timestamp.before.max.ms, "
-    "log.message.timestamp.after.max.ms, message.timestamp.type, "
-    "unclean.leader.election.enable, min.insync.replicas"
-)
 
 # Known and not in force: (name, parser, default).
 _LATER: tuple[tuple[str, Callable[[str], object], str], ...] = (
@@ -146,9 +234,6 @@ _LATER: tuple[tuple[str, Callable[[str], object], str], ...] = (
     ("source.cluster.alias", v.text, "source"),
     ("target.cluster.alias", v.text, "target"),
     ("admin.timeout.ms", _LONG, "60000"),
-    ("replication.policy.class", v.text, _MIRROR + "DefaultReplicationPolicy"),
-    ("replication.policy.separator", v.text, "."),
-    ("replication.policy.internal.topic.separator.enabled", v.boolean, "true"),
     ("forwarding.admin.class", v.text, "org.apache.kafka.clients.admin.ForwardingAdmin"),
     ("metric.reporters", v.text_list, "org.apache.kafka.common.metrics.JmxReporter"),
     ("metric.names.formats", v.text_list, "legacy"),
@@ -164,36 +249,18 @@ _LATER: tuple[tuple[str, Callable[[str], object], str], ...] = (
     ("exactly.once.support", v.one_of("requested", "required"), "requested"),
     ("transaction.boundary", v.one_of("poll", "interval", "connector"), "poll"),
     # source connector
-    ("config.properties.exclude", v.regex_list, _CONFIG_EXCLUDE),
-    ("use.defaults.from", v.text, "target"),
-    ("topic.filter.class", v.text, _MIRROR + "DefaultTopicFilter"),
-    ("config.property.filter.class", v.text, _MIRROR + "DefaultConfigPropertyFilter"),
     ("consumer.poll.timeout.ms", _LONG, "1000"),
     ("refresh.topics.enabled", v.boolean, "true"),
-    ("sync.topic.configs.enabled", v.boolean, "true"),
-    ("sync.topic.configs.interval.seconds", _LONG, "600"),
-    ("sync.topic.acls.enabled", v.boolean, "true"),
-    ("sync.topic.acls.interval.seconds", _LONG, "600"),
-    ("offset-syncs.topic.replication.factor", v.replication_factor, "3"),
-    ("offset-syncs.topic.location", v.one_of("source", "target"), "source"),
     ("offset.lag.max", _LONG, "100"),
-    ("emit.offset-syncs.enabled", v.boolean, "true"),
-    ("heartbeats.replication.enabled", v.boolean, "true"),
     # checkpoint connector
     ("groups", v.regex_list, ".*"),
     ("groups.exclude", v.regex_list, "console-consumer-.*, connect-.*, __.*"),
     ("group.filter.class", v.text, _MIRROR + "DefaultGroupFilter"),
     ("refresh.groups.enabled", v.boolean, "true"),
     ("refresh.groups.interval.seconds", _LONG, "600"),
-    ("emit.checkpoints.enabled", v.boolean, "true"),
     ("emit.checkpoints.interval.seconds", _LONG, "60"),
     ("sync.group.offsets.enabled", v.boolean, "false"),
     ("sync.group.offsets.interval.seconds", _LONG, "60"),
-    ("checkpoints.topic.replication.factor", v.replication_factor, "3"),
-    # heartbeat connector
-    ("emit.heartbeats.enabled", v.boolean, "true"),
-    ("emit.heartbeats.interval.seconds", _LONG, "1"),
-    ("heartbeats.topic.replication.factor", v.replication_factor, "3"),
     # gone from recent releases, still in users' files
     ("topics.blacklist", v.regex_list, ""),
     ("groups.blacklist", v.regex_list, ""),
@@ -202,13 +269,8 @@ _LATER: tuple[tuple[str, Callable[[str], object], str], ...] = (
     ("add.source.alias.to.metrics", v.boolean, "false"),
     ("auto.include.jmx.reporter", v.boolean, "true"),
     # our own
-    ("topics.map", v.text_list, ""),
     ("transform.sql", v.text, ""),
-    ("identity.bidirectional", v.boolean, "false"),
-    ("sync.topic.deletes.enabled", v.boolean, "false"),
     ("sync.group.offsets.rewind", v.boolean, "false"),
-    ("sync.topic.acls.prefixed.enabled", v.boolean, "false"),
-    ("sync.topic.configs.strict", v.boolean, "false"),
 )
 
 KNOWN_KEYS: dict[str, Key[object]] = {key.name: key for key in _IN_FORCE} | {

@@ -8,6 +8,7 @@ from pathlib import Path
 from sparkmirror.config.build import (
     build_clusters,
     build_flows,
+    build_heartbeat_pairs,
     parse_aliases,
     warn_of_repeated_aliases,
     warn_of_unknown,
@@ -47,11 +48,13 @@ def parse_mirror_config(text: str, name: str, *, only_targets: Collection[str] =
     settings = Settings.of(entries.values(), aliases)
     clusters = build_clusters(settings, aliases, problems)
     flows = build_flows(settings, clusters, only_targets, problems)
+    heartbeat_pairs = build_heartbeat_pairs(settings, clusters, only_targets, problems)
     problems.raise_if_any()
     return MirrorConfig(
         path=Path(name),
         clusters=tuple(clusters.values()),
         flows=flows,
+        heartbeat_pairs=heartbeat_pairs,
         spark={key: entry.value for key, entry in settings.within(Scope.SPARK)},
         warnings=(*warnings, *warn_of_unknown(settings, name)),
         not_in_force=tuple(sorted(entry.key for _, entry in settings.not_in_force())),

@@ -85,6 +85,39 @@ def replication_factor(value: str) -> int:
     return number
 
 
+def topic_replication_factor(value: str) -> int | None:
+    """`source` (None): as many as the source topic has."""
+    if value.strip().lower() == "source":
+        return None
+    try:
+        return replication_factor(value)
+    except ValueError as error:
+        raise ValueError(f"{error} (or source)") from None
+
+
+def interval(value: str) -> float | None:
+    """Seconds between two runs; a negative number (None) stands for never, as in MirrorMaker 2."""
+    if value.strip().startswith("-") and _NUMBER.fullmatch(value.strip()):
+        return None
+    return seconds(0, above=True)(value)
+
+
+def retention(value: str) -> int | None:
+    """Milliseconds, -1 without end; empty (None): nothing is deleted by age."""
+    return _whole_number(value, -1, LONG_MAX) if value.strip() else None
+
+
+def rename_list(value: str) -> tuple[str, ...]:
+    """`pattern:name` each. The last colon divides: a regex may have colons, a topic's name has none."""
+    elements = text_list(value)
+    for element in elements:
+        pattern, _, name = element.rpartition(":")
+        if not pattern or not name.strip():
+            raise ValueError(f"expected pairs such as orders:orders-eu, got {element!r}")
+        compile_elements((pattern.strip(),))
+    return elements
+
+
 def address(value: str) -> tuple[str, int]:
     """`host:port`, `[ipv6]:port` -> host without brackets, port."""
     found = _ADDRESS.fullmatch(value.strip())

@@ -75,7 +75,6 @@ def test_settings_of_the_samples_are_in_force() -> None:
 
 def test_the_dialect_without_clusters_lists_its_rename() -> None:
     assert not_in_force("004-dialect") == (
-        "emit.checkpoints.enabled",
         "emit.checkpoints.interval.seconds",
         "replication.internal.topic.replication.factor",
         "source.replication.group.id",
