@@ -18,7 +18,7 @@ from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import describe_producer
 from sparkmirror.net.response import decode_response
-from sparkmirror.offsets.internal_topic import create_topic
+from sparkmirror.net.topics import create_topic
 from tests.fuzz.target import Target
 
 _LEADERS = {("t", 0): Leader(1, 5)}
@@ -37,10 +37,10 @@ class _OneAnswer(Cluster):
     def supports(self, node: int, api_key: int) -> bool:
         return True
 
-    def call_any(self, request: Any, timeout_s: float = 0) -> Any:
+    def call_any(self, request: Any, timeout_s: float = 0, *, most_version: int | None = None) -> Any:
         return self.call(1, request)
 
-    def call_controller(self, request: Any, timeout_s: float = 0) -> Any:
+    def call_controller(self, request: Any, timeout_s: float = 0, *, most_version: int | None = None) -> Any:
         return self.call(1, request)
 
 
