@@ -72,10 +72,10 @@ class Upkeep:
         except SparkmirrorError as error:
             self._say(what, str(error))
 
-    def _say(self, about: str, text: str) -> None:
+    def _say(self, about: str, text: str, level: int = logging.WARNING) -> None:
         """Once, until there is something else to say about it."""
         if text and self._said.get(about) != text:
-            log.warning("flow %s: %s", self._flow.name, text)
+            log.log(level, "flow %s: %s", self._flow.name, text)
         self._said[about] = text
 
     # -- internal topics
@@ -154,7 +154,8 @@ class Upkeep:
     def _sync_acls(self, here: Metadata) -> None:
         plan = self._acls.plan(count_partitions(here))
         if plan.unguarded:
-            self._say("rights", f"cluster {plan.unguarded} has no authorizer: no rights (ACLs) are synced")
+            said = f"cluster {plan.unguarded} has no authorizer: no rights (ACLs) are synced"
+            self._say("rights", said, logging.INFO)
             return
         self._acls.apply(plan)
         if plan.missing:
@@ -165,11 +166,7 @@ class Upkeep:
     def _sync_deletes(self, here: Metadata, there: Metadata, deleted: dict[str, str]) -> None:
         """Only what was gone at the last look, too: by now nobody copies it any more."""
         ids = {topic.name: format_topic_id(topic.topic_id) for topic in there.topics.values()}
-        made = {
-            remote: made.source
-            for remote, made in self._claims.memory.made.items()
-            if made.source_cluster == here.cluster_id and made.topic_id == ids.get(remote)
-        }
+        made = self._claims.memory.made_from(here.cluster_id, ids)
         gone = plan_deletes(made, here.topics.keys(), there.topics.keys(), self._selector)
         for remote in gone.keys() & self._missed:
             if is_gone(self._source, gone[remote]):

@@ -9,7 +9,7 @@ Records of the claim topic. All of it is about the topic of that id: one that wa
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +56,14 @@ class TopicMemory:
     def is_made(self, topic: str, topic_id: str) -> bool:
         made = self.made.get(topic)
         return made is not None and made.topic_id == topic_id
+
+    def made_from(self, source_cluster: str, ids: Mapping[str, str]) -> dict[str, str]:
+        """Remote topic -> its source topic, of those made from this cluster that still have the id in `ids`."""
+        return {
+            remote: made.source
+            for remote, made in self.made.items()
+            if made.source_cluster == source_cluster and made.topic_id == ids.get(remote)
+        }
 
     def names_set(self, topic: str, topic_id: str) -> Collection[str]:
         known = self.configs.get(topic)
