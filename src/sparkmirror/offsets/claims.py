@@ -141,7 +141,7 @@ class Claims:
         if self._producer_id is None and "claim" in key and isinstance(value.get("producer_id"), int):
             self._producer_id = value["producer_id"]
         else:
-            self.memory.note(key, value)
+            note_in_memory(self.memory, record)
             self.leader = parse_leadership(record, self._source) or self.leader
 
 
@@ -160,8 +160,12 @@ def read_memory(cluster: Cluster, source_alias: str) -> TopicMemory:
     topic = InternalTopic(cluster, claims_topic(source_alias), partitions=1, replication_factor=-1)
     memory = TopicMemory()
     for record in topic.read():
-        memory.note(_parse(record.key), _parse(record.value))
+        note_in_memory(memory, record)
     return memory
+
+
+def note_in_memory(memory: TopicMemory, record: InternalRecord) -> None:
+    memory.note(_parse(record.key), _parse(record.value))
 
 
 def parse_leadership(record: InternalRecord, source_alias: str) -> Leadership | None:
