@@ -89,7 +89,7 @@ def test_strict_is_mirrormakers_rule(pair: Pair, topic: str, make_flow: MakeFlow
     create_topic(pair.source, topic, 1, config={"retention.ms": "1000000"})
     flow = make_flow(topic, {"sync.topic.configs.strict": "true"})
     remote = f"{flow.source.alias}.{topic}"
-    create_topic(pair.target, remote, 1, config={"max.message.bytes": "5000", "min.insync.replicas": "1"})
+    create_topic(pair.target, remote, 1, config={"delete.retention.ms": "5000", "min.insync.replicas": "1"})
     with keeping(flow):
         wanted = {"retention.ms": "1000000", "min.insync.replicas": "1"}  # what is excluded stays
         await_condition(lambda: topic_configs(pair.target, remote) == wanted, "MirrorMaker 2's configurations")
