@@ -81,3 +81,31 @@ def test_heartbeats_go_from_cluster_to_cluster_and_tell_the_hops(three: dict[str
     assert [count_hops(policy, topics(three["C"]), alias) for alias in ALIASES] == [2, 1, -1]
     stamps = [r.timestamp[1] for r in read_all(three["C"], "heartbeats")[0]]
     assert all(later - earlier >= 900 for earlier, later in pairwise(stamps))
+
+
+@pytest.mark.timeout(240)
+def test_aliases_that_hold_the_separator_do_not_let_records_go_round(three: dict[str, str]) -> None:
+    """The separator and aliases of a widely read sample, with which MirrorMaker 2 copies without end."""
+    text = {
+        "clusters": "cluster-1,cluster-2",
+        "cluster-1.bootstrap.servers": three["A"],
+        "cluster-2.bootstrap.servers": three["B"],
+        "cluster-1->cluster-2.enabled": "true",
+        "cluster-2->cluster-1.enabled": "true",
+        "topics": ".*",
+        "replication.policy.separator": "-",
+    }
+    create_topic(three["A"], "ping", 1)
+    create_topic(three["B"], "pong", 1)
+    produce(three["A"], "ping", ({"value": b"x"} for _ in range(100)))
+    produce(three["B"], "pong", ({"value": b"x"} for _ in range(100)))
+    lines = {key: value for key, value in SETTINGS.items() if "->" not in key} | text
+    with MirrorProcess("".join(f"{key} = {value}\n" for key, value in lines.items())):
+        there, back = "cluster-1-ping", "cluster-2-pong"
+        await_condition(lambda: there in topics(three["B"]) and total(three["B"], there) == 100, "ping", 90)
+        await_condition(lambda: back in topics(three["A"]) and total(three["A"], back) == 100, "pong", 90)
+        beats = total(three["B"], "heartbeats")
+        await_condition(lambda: total(three["B"], "heartbeats") > beats + 15, "fifteen looks at the topics", 60)
+        names = topics(three["A"]) | topics(three["B"])
+        assert not [name for name in names if name.count("cluster-") > 1 and not name.startswith("mm2-")]
+        assert total(three["B"], there) == total(three["A"], back) == 100

@@ -154,6 +154,7 @@ class FlowKeeper:
         ]
 
     def _hint(self, hint: Standing | None) -> Standing | None:
+        """None where it is about a topic that has ended."""
         return None if hint and hint.target_id in self._deleted_ids else hint
 
     def plan_heartbeat(self) -> Heartbeat | None:
@@ -211,7 +212,8 @@ class FlowKeeper:
     def write_progress(self, positions: Mapping[Place, Standing]) -> None:
         """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
         with self._writing:
-            news = {k: p for k, p in positions.items() if p.next_offset > 0 and self._written.get(k) != p}
+            known = {k: p for k, p in positions.items() if self._hint(p) and p.next_offset > 0}
+            news = {k: p for k, p in known.items() if self._written.get(k) != p}
             if not news:
                 return
             try:
