@@ -33,15 +33,17 @@ def beating(heartbeats: Sequence[Heartbeat]) -> Iterator[None]:
             thread.join(JOIN_S)
 
 
-def seconds_to_next(now_s: float, interval_s: float) -> float:
+def next_beat(after_s: float, interval_s: float) -> float:
     """The beat is that of the clock, so that one lease goes on where the last one ended."""
-    return interval_s - now_s % interval_s
+    return (after_s // interval_s + 1) * interval_s
 
 
 def _beat(heartbeat: Heartbeat, over: threading.Event) -> None:
     with Cluster(heartbeat.target) as cluster:
         topic = HeartbeatTopic(cluster, heartbeat.topic, heartbeat.source)
-        while not over.wait(seconds_to_next(time.time(), heartbeat.interval_s)):
+        due = next_beat(time.time(), heartbeat.interval_s)
+        while not over.wait(max(0.0, due - time.time())):
+            due = next_beat(max(due, time.time()), heartbeat.interval_s)  # a wait may end a little early
             try:
                 topic.emit(int(time.time() * 1000))
             except SparkmirrorError as error:
