@@ -97,11 +97,9 @@ class Upkeep:
         for error in refused:
             self._say(str(error), str(error))
         for remote, change in changes.items():
-            self._say(f"configurations of {remote}", f"topic {remote}: {t}" if (t := self._unknown(change)) else "")
+            unknown = unknown_text(change, self._flow.target.alias)
+            self._say(f"configurations of {remote}", unknown and f"topic {remote}: {unknown}")
         self._apply_configs(self._hold_back_compaction(changes, remotes, seen, standing), ids)
-
-    def _unknown(self, change: ConfigChanges) -> str:
-        return unknown_text(change, self._flow.target.alias)
 
     def _apply_configs(self, changes: Mapping[str, ConfigChanges], ids: Mapping[str, str]) -> None:
         """What is set is remembered before, what is removed is forgotten after."""

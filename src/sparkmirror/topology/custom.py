@@ -131,5 +131,7 @@ class CustomConfigPropertyFilter:
         return bool(self._plugin.ask("should_replicate_config_property", name, kinds=_FLAG))
 
     def should_replicate_source_default(self, name: str) -> bool:
-        no = lambda _name: False  # noqa: E731 - as in Kafka's interface
-        return bool(self._plugin.ask_or("should_replicate_source_default", name, kinds=_FLAG, default=no))
+        """No, unless it says otherwise, as in Kafka's interface."""
+        return bool(
+            self._plugin.ask_or("should_replicate_source_default", name, kinds=_FLAG, default=lambda _name: False)
+        )

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-BROKERS_DEFAULT = -1
-
 
 @dataclass(frozen=True, slots=True)
 class Factor:
