@@ -67,6 +67,8 @@ def test_heartbeats_go_from_cluster_to_cluster_and_tell_the_hops(three: dict[str
         assert user_topics(three["A"]) == {"orders", "heartbeats"}
         assert user_topics(three["B"]) == {"heartbeats", "A.heartbeats", "A.orders"}
         assert user_topics(three["C"]) == {"heartbeats", "B.heartbeats", "B.A.heartbeats"}
+        both = {("A", "B"), ("C", "B")}
+        await_condition(lambda: pairs_of(read_all(three["B"], "heartbeats")[0]) == both, "both pairs on B", 30)
         before = total(three["B"], "heartbeats")
         took = await_condition(lambda: total(three["B"], "heartbeats") >= before + 20, "ten beats of two pairs", 30)
         print(f"ten beats took {took:.1f} s")
