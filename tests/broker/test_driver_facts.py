@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 
 from sparkmirror.config.model import FlowConfig
-from sparkmirror.control.flow import FlowKeeper
-from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.survey import survey_flow
 from sparkmirror.copy.receipt import GOES_ON, STOPPED, Receipt
 from sparkmirror.net.address import ClusterAddress
@@ -21,6 +18,7 @@ from sparkmirror.topology.fact import Fact
 from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import add_partitions, await_condition, create_topic, produce, topics
+from tests.support.keepers import keeping
 
 SINCE = "2026-01-31T10:00:00.000Z"
 GAP = Fact(kind=STOPPED, name="gap", error="source offsets 10..19 were removed", since=SINCE)
@@ -35,19 +33,6 @@ def make_flow(pair: Pair, tmp_path: Path) -> Callable[[str, Mapping[str, str]], 
         return only_flow(write_flow(tmp_path, pair.source, pair.target, names, often))
 
     return make
-
-
-@contextlib.contextmanager
-def keeping(flow: FlowConfig) -> Iterator[tuple[FlowKeeper, Ledger]]:
-    ledger = Ledger()
-    keeper = FlowKeeper(flow, ledger, lambda: None)
-    keeper.start()
-    keeper.may_lead()
-    try:
-        await_condition(lambda: keeper.view.leads and keeper.view.ends is not None, "the lead", 30)
-        yield keeper, ledger
-    finally:
-        keeper.stop()
 
 
 def read_facts(flow: FlowConfig) -> Facts:
@@ -116,8 +101,7 @@ def test_topics_that_are_refused_or_wider_are_facts_until_it_is_put_right(
         await_condition(lambda: len(read_facts(flow)) == 2, "both facts", 30)
         facts = read_facts(flow)
         assert (facts[refused, -1].kind, facts[refused, -1].name) == ("stopped", "topic-refused")
-        assert "INVALID_REPLICATION_FACTOR" in facts[refused, -1].error
-        assert "replication.factor is 3" in facts[refused, -1].error
+        assert "replication.factor is 3, but cluster B has 1 live broker: set it to 1" in facts[refused, -1].error
         assert (facts[wide, -1].kind, facts[wide, -1].name) == ("noted", "partition-count")
         survey = survey_flow(flow)
         assert [(row.topic, row.state) for row in survey.partitions] == [

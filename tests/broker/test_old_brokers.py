@@ -14,8 +14,9 @@ from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, Leader, TopicInfo
 from sparkmirror.net.log import append_batch, fetch_batch_at, fetch_partition, read_log
 from sparkmirror.net.offsets import EARLIEST, LATEST, can_describe_producers, describe_producer, list_offsets
+from sparkmirror.net.topics import create_topic
 from sparkmirror.offsets.claims import Claims
-from sparkmirror.offsets.internal_topic import InternalTopic, create_topic
+from sparkmirror.offsets.internal_topic import InternalTopic
 from sparkmirror.protocol import codes, fetch, produce
 from tests.support.batches import simple_batch
 from tests.support.kafka_client import await_condition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sparkmirror.offsets import claims, facts_topic, progress
+from sparkmirror.offsets import claims, facts_topic, heartbeats, progress, topic_memory
 from sparkmirror.offsets.internal_topic import InternalRecord
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
@@ -35,7 +35,18 @@ def _read_leader(key: bytes, value: bytes) -> None:
     str(leader)
 
 
+def _read_memory(key: bytes, value: bytes) -> None:
+    memory = topic_memory.TopicMemory()
+    claims.note_in_memory(memory, InternalRecord(0, 1, key, value, 0))
+    memory.made_from("c", {"A.t": "5d"})
+
+
 TARGETS = [
+    _record_target("made_record", _read_memory, b'{"made":"A.t"}', b'{"topic_id":"5d","source":"t"}'),
+    _record_target("configs_record", _read_memory, b'{"configs":"A.t"}', b'{"topic_id":"5d","names":["k"]}'),
+    _record_target(
+        "heartbeat_record", heartbeats.parse_record, heartbeats.encode_key("A", "B"), heartbeats.encode_value(1)
+    ),
     _record_target(
         "progress_record", _read_progress, progress.encode_key("A", "t", 0), progress.encode_value(_STANDING)
     ),

@@ -9,16 +9,29 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from kafka.protocol.admin import CreatePartitionsResponse, CreateTopicsResponse, DescribeProducersResponse
+from kafka.protocol.admin import (
+    CreateAclsResponse,
+    CreatePartitionsResponse,
+    CreateTopicsResponse,
+    DeleteTopicsResponse,
+    DescribeAclsResponse,
+    DescribeConfigsResponse,
+    DescribeProducersResponse,
+    IncrementalAlterConfigsResponse,
+)
 from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.producer import InitProducerIdResponse
 
 from sparkmirror.errors import BrokerError, ProtocolError
+from sparkmirror.net.acls import create_topic_acls, describe_topic_acls
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster, Leader
+from sparkmirror.net.configs import change_topic_configs, describe_topic_configs
 from sparkmirror.net.offsets import describe_producer
 from sparkmirror.net.response import decode_response
-from sparkmirror.offsets.internal_topic import create_topic
+from sparkmirror.net.topics import create_topic, delete_topic
+from sparkmirror.topology.acls import Acl
+from sparkmirror.topology.topic_configs import ConfigChanges
 from tests.fuzz.target import Target
 
 _LEADERS = {("t", 0): Leader(1, 5)}
@@ -37,10 +50,10 @@ class _OneAnswer(Cluster):
     def supports(self, node: int, api_key: int) -> bool:
         return True
 
-    def call_any(self, request: Any, timeout_s: float = 0) -> Any:
+    def call_any(self, request: Any, timeout_s: float = 0, *, most_version: int | None = None) -> Any:
         return self.call(1, request)
 
-    def call_controller(self, request: Any, timeout_s: float = 0) -> Any:
+    def call_controller(self, request: Any, timeout_s: float = 0, *, most_version: int | None = None) -> Any:
         return self.call(1, request)
 
 
@@ -101,7 +114,59 @@ def _api_versions() -> Any:
     return ApiVersionsResponse(error_code=0, api_keys=keys, throttle_time_ms=0, supported_features=[feature])
 
 
+def _describe_configs() -> Any:
+    topic = DescribeConfigsResponse.DescribeConfigsResult
+    config = topic.DescribeConfigsResourceResult(
+        name="retention.ms",
+        value="1",
+        read_only=False,
+        is_default=False,
+        config_source=1,
+        is_sensitive=False,
+        synonyms=[],
+    )
+    answer = topic(error_code=0, error_message=None, resource_type=2, resource_name="t", configs=[config])
+    return DescribeConfigsResponse(throttle_time_ms=0, results=[answer])
+
+
+def _alter_configs() -> Any:
+    kind = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+    answer = kind(error_code=40, error_message="no", resource_type=2, resource_name="t")
+    return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=[answer])
+
+
+def _describe_acls() -> Any:
+    kind = DescribeAclsResponse.DescribeAclsResource
+    acl = kind.AclDescription(principal="User:x", host="*", operation=3, permission_type=3)
+    resource = kind(resource_type=2, resource_name="t", pattern_type=3, acls=[acl] * 2)
+    return DescribeAclsResponse(throttle_time_ms=0, error_code=0, error_message=None, resources=[resource])
+
+
+def _create_acls() -> Any:
+    answer = CreateAclsResponse.AclCreationResult(error_code=0, error_message=None)
+    return CreateAclsResponse(throttle_time_ms=0, results=[answer])
+
+
+def _delete_topics() -> Any:
+    kind = DeleteTopicsResponse.DeletableTopicResult
+    answer = kind(name="t", topic_id=uuid.UUID(int=7), error_code=0, error_message=None)
+    return DeleteTopicsResponse(throttle_time_ms=0, responses=[answer])
+
+
 TARGETS = [
+    _target("describe_configs", _describe_configs(), lambda cluster: describe_topic_configs(cluster, ["t"])),
+    _target(
+        "alter_configs",
+        _alter_configs(),
+        lambda cluster: change_topic_configs(cluster, {"t": ConfigChanges(set={"k": "v"})}),
+    ),
+    _target("describe_acls", _describe_acls(), describe_topic_acls),
+    _target(
+        "create_acls",
+        _create_acls(),
+        lambda cluster: create_topic_acls(cluster, [Acl("t", 3, "User:x", "*", 3, 3)]),
+    ),
+    _target("delete_topics", _delete_topics(), lambda cluster: delete_topic(cluster, "t")),
     _target("describe_producers", _describe_producers(), lambda cluster: describe_producer(cluster, _LEADERS, 7)),
     _target("create_topics", _create_topics(), lambda cluster: create_topic(cluster, "t", 1, 1)),
     _target("create_partitions", _create_partitions(), _decode_only),

@@ -17,7 +17,7 @@ from sparkmirror.embedded import KafkaCluster
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.log import read_log
-from sparkmirror.offsets.internal_topic import create_topic
+from sparkmirror.net.topics import create_topic
 from tests.support.golden import many_records
 
 CODECS = ("gzip", "snappy", "lz4", "zstd")

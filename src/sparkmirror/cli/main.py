@@ -154,6 +154,30 @@ def config(
 
 
 @app.command()
+def plan(
+    file: Properties,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    clusters: Annotated[
+        list[str] | None,
+        typer.Option("--clusters", metavar="ALIAS...", help="Plan only the flows into these clusters."),
+    ] = None,
+) -> None:
+    """See what a run would make and change: topics, partitions, configurations, rights.
+
+    It asks the clusters and changes nothing. ACTION is create, extend (more partitions),
+    set or remove (a configuration), grant (a right), delete (only with
+    sync.topic.deletes.enabled) or refused, with the reason and what helps.
+
+    Exit code 0: all of it can be done, 1: something is refused, 2: wrong use,
+    3: a cluster can't be reached.
+    """
+    from sparkmirror.cli import plan as plan_command  # noqa: PLC0415 - Kafka's schemas only when needed
+
+    settings = plan_command.PlanSettings(file=file, clusters=tuple(clusters or ()), as_json=as_json)
+    raise typer.Exit(plan_command.plan(settings))
+
+
+@app.command()
 def demo(
     seconds: Annotated[int, typer.Option("--seconds", min=1, help="How long the load runs.")] = 30,
     keep: Annotated[

@@ -16,6 +16,8 @@ from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.config.model import MirrorConfig
 from sparkmirror.control.log import set_up_logging
 from sparkmirror.errors import ConfigError, SetupError
+from sparkmirror.topology.choose import choose_config_filter
+from sparkmirror.topology.select import TopicSelector
 
 log = logging.getLogger("sparkmirror.run")
 
@@ -62,7 +64,11 @@ def _check(settings: RunSettings) -> MirrorConfig:
         raise ConfigError(f"--log-level: expected one of {', '.join(LEVELS)}, got {settings.log_level!r}")
     if settings.log_format not in FORMATS:
         raise ConfigError(f"--log-format: expected text or json, got {settings.log_format!r}")
-    return load_mirror_config(settings.file, only_targets=settings.clusters)
+    config = load_mirror_config(settings.file, only_targets=settings.clusters)
+    for flow in config.flows:
+        TopicSelector.of(flow)  # a class or a rename that can't be used is said before anything starts
+        choose_config_filter(flow)
+    return config
 
 
 def _announce(config: MirrorConfig) -> None:

@@ -2,59 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from sparkmirror.config.findings import Findings
+from sparkmirror.config.loops import find_loop
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.config.properties import line_of
 from sparkmirror.config.settings import Settings
 
-_PLAIN_NAME = re.compile(r"[a-zA-Z0-9_-]+(\\?\.[a-zA-Z0-9_-]+)*")
-
 
 def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
     """Topics that keep their names on a ring of flows would be copied round and round for ever."""
-    keeping = [flow for flow in flows if flow.naming.keeps_names and not flow.naming.identity_bidirectional]
-    for flow in keeping:
-        ring = _way_back(flow, keeping)
-        if ring:
-            way = "->".join((flow.source.alias, *(step.target.alias for step in ring)))
-            entry = settings.entries.get(f"{flow.name}.enabled")
-            findings.error(
-                line_of(entry),
-                f"{flow.name}.enabled: with {flow.naming.policy_class.rpartition('.')[2]} topics keep their names, and "
-                f"on the way {way} a record would come back for ever: expected identity.bidirectional = true, which "
-                "skips what came from the other side, or one flow less, or topics that have no name in common",
-            )
-            return
-
-
-def _way_back(first: FlowConfig, flows: Sequence[FlowConfig]) -> tuple[FlowConfig, ...] | None:
-    """The shortest ring that begins with the flow, through flows whose topics can be the same."""
-    ways: list[tuple[FlowConfig, ...]] = [(first,)]
-    seen = {first.target.alias}
-    while ways:
-        way = ways.pop(0)
-        if way[-1].target.alias == first.source.alias:
-            return way
-        for step in flows:
-            follows = step.source.alias == way[-1].target.alias and step.target.alias not in seen
-            if follows and _may_share_topics(first, step):
-                seen.add(step.target.alias)
-                ways.append((*way, step))
-    return None
-
-
-def _may_share_topics(one: FlowConfig, other: FlowConfig) -> bool:
-    """Only lists of plain names can be told apart for certain."""
-    if not all(_PLAIN_NAME.fullmatch(topic) for topic in (*one.topics, *other.topics)):
-        return bool(one.topics and other.topics)
-    return bool({_plain(topic) for topic in one.topics} & {_plain(topic) for topic in other.topics})
-
-
-def _plain(topic: str) -> str:
-    return topic.replace("\\", "")
+    circle = find_loop(flows)
+    if circle is None:
+        return
+    first = circle[0]
+    way = "->".join((first.source.alias, *(flow.target.alias for flow in circle)))
+    cure = "identity.bidirectional = true, which skips what came from the other side, or " if len(circle) == 2 else ""
+    findings.error(
+        line_of(settings.entries.get(f"{first.name}.enabled")),
+        f"{first.name}.enabled: with {first.naming.policy_class.rpartition('.')[2]} topics keep their names, and on "
+        f"the way {way} a record would come back for ever: expected {cure}one flow less, or topics that have no "
+        "name in common",
+    )
 
 
 def warn_of_contradictions(flows: Iterable[FlowConfig], settings: Settings, findings: Findings) -> None:

@@ -43,18 +43,18 @@ def refuse_unknown_flows(settings: Settings, findings: Findings) -> None:
 
 def idle_keys(settings: Settings) -> dict[str, bool]:
     """Keys of the file, as written, that change nothing yet, sorted; whether each is known."""
-    idle = [(entry, place) for place, entry in settings.places() if _is_idle(place, entry)]
+    idle = [(entry, place) for place, entry in settings.places() if _is_idle(place)]
     known = {written.key: place.key is not None for entry, place in idle for written in entry.written}
     return dict(sorted(known.items()))
 
 
-def _is_idle(place: Place, entry: Entry) -> bool:
+def _is_idle(place: Place) -> bool:
     if place.scope is Scope.SPARK:
         return False
     key = place.key
     if key is None:
         return not place.name.startswith("config.providers.")
-    return key.state is State.LATER or entry.value.strip().lower() in key.later_values
+    return key.state is State.LATER
 
 
 def warn_of_unread(settings: Settings, enabled: Collection[tuple[str, str]], findings: Findings) -> None:

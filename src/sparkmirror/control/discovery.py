@@ -6,8 +6,6 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kafka.protocol.admin import CreatePartitionsRequest
-
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.topic_facts import Refusal, find_topic_facts
 from sparkmirror.copy.lease import LeasePartition
@@ -16,16 +14,15 @@ from sparkmirror.net.cluster import Cluster, Leader, Metadata
 from sparkmirror.net.delete import delete_records
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
-from sparkmirror.net.response import only_answer
+from sparkmirror.net.topics import extend_topic
 from sparkmirror.offsets.claims import Claims
-from sparkmirror.offsets.internal_topic import create_topic
+from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs
 from sparkmirror.protocol import codes
+from sparkmirror.sync.topics import NewTopic, TopicMaker
 from sparkmirror.topology.fact import Fact
-from sparkmirror.topology.select import TopicPair, TopicPlan, plan_topics
+from sparkmirror.topology.select import TopicPair, TopicPlan, TopicSelector, plan_topics
 
 log = logging.getLogger("sparkmirror.discovery")
-
-ADMIN_TIMEOUT_MS = 15_000
 
 Place = tuple[str, int]
 
@@ -60,6 +57,8 @@ class Discovery:
     def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster, claims: Claims) -> None:
         self._claims = claims
         self._flow = flow
+        self.selector = TopicSelector.of(flow)
+        self._maker = TopicMaker(flow, source, target)
         self._source = source
         self._target = target
         self._metadata: tuple[Metadata, Metadata] | None = None
@@ -69,28 +68,30 @@ class Discovery:
         source, target, plan = self._plan()
         refusals: dict[str, Refusal] = {}
         if plan.create or plan.extend:
-            refusals = self._apply(plan)
-            made = {new.topic for new in plan.create} - refusals.keys()
+            refusals = self._apply(plan, source, target)
             source, target, plan = self._plan()
-            for topic in made & target.topics.keys():
-                self._claims.note_made(topic, format_topic_id(target.topics[topic].topic_id))
         self._metadata = (source, target)
+        mirrored = [m for m in plan.mirror if not m.is_shared]
         partitions = tuple(
             LeasePartition(
                 topic=m.source.topic,
                 partition=m.source.partition,
-                remote=m.remote_topic,
-                is_ours=self._claims.made.get(m.remote_topic)
-                == format_topic_id(target.topics[m.remote_topic].topic_id),
+                remote=m.target.topic,
+                is_ours=self._claims.memory.is_made(m.target.topic, _topic_id(target, m.target.topic)),
             )
-            for m in plan.mirror
+            for m in mirrored
         )
         leaders = {
             (m.source.topic, m.source.partition): source.topics[m.source.topic].leaders[m.source.partition]
-            for m in plan.mirror
+            for m in mirrored
         }
-        pending = len(plan.create) + len(plan.extend)
+        pending = sum(pair.present < pair.partitions for pair in plan.pairs if not pair.is_shared)
         return Landscape(partitions, leaders, pending, plan.pairs, find_topic_facts(plan.pairs, refusals))
+
+    def last_seen(self) -> tuple[Metadata, Metadata]:
+        """The two clusters as the last look found them."""
+        assert self._metadata is not None
+        return self._metadata
 
     def fetch_ends(self, partitions: tuple[LeasePartition, ...]) -> dict[Place, Ends]:
         """Both logs' ends; partitions that one side does not answer for are left out."""
@@ -131,47 +132,55 @@ class Discovery:
 
     def _plan(self) -> tuple[Metadata, Metadata, TopicPlan]:
         source, target = self._source.fetch_metadata(), self._target.fetch_metadata()
-        return source, target, plan_topics(count_partitions(source), count_partitions(target), self._flow)
+        return source, target, plan_topics(count_partitions(source), count_partitions(target), self.selector)
 
-    def _apply(self, plan: TopicPlan) -> dict[str, Refusal]:
+    def _apply(self, plan: TopicPlan, source: Metadata, target: Metadata) -> dict[str, Refusal]:
         """Carry it out as far as the target lets us; what it refuses by remote topic."""
         refusals: dict[str, Refusal | None] = {}
-        for new in plan.create:
-            refusals[new.topic] = self._try(
-                new.topic,
-                lambda n=new: create_topic(self._target, n.topic, n.partitions, n.replication_factor),  # type: ignore[misc]
-                f"created with {new.partitions} partitions",
-            )
+        merged = {pair.remote for pair in plan.pairs if pair.is_shared}
+        wanted = [new for new in plan.create if new.topic not in merged]
+        for new in self._maker.plan(wanted, source, target) if wanted else ():
+            refusals[new.topic] = self._make(new, source)
         for grown in plan.extend:
             refusals[grown.topic] = self._try(
                 grown.topic,
-                lambda g=grown: self._extend(g.topic, g.partitions),  # type: ignore[misc]
+                lambda g=grown: extend_topic(self._target, g.topic, g.partitions),  # type: ignore[misc]
                 f"extended to {grown.partitions} partitions",
             )
         return {topic: refusal for topic, refusal in refusals.items() if refusal}
+
+    def _make(self, new: NewTopic, source: Metadata) -> Refusal | None:
+        """What it makes it remembers, under the new topic's id."""
+        if new.refusal:
+            return Refusal(codes.NONE, new.refusal)
+
+        def work() -> None:
+            made = self._maker.make(new)
+            if made is not None:
+                topic_id = format_topic_id(made)
+                self._claims.note_made(new.topic, MadeTopic(topic_id, new.source, source.cluster_id))
+                self._claims.note_configs(new.topic, SetConfigs(topic_id, frozenset(new.configs)))
+
+        for warning in new.warnings:
+            log.warning("flow %s: topic %s: %s", self._flow.name, new.topic, warning)
+        return self._try(new.topic, work, f"created with {new.partitions} partitions")
 
     def _try(self, topic: str, work: Callable[[], None], done: str) -> Refusal | None:
         """One topic's failure does not keep the others."""
         try:
             work()
         except BrokerError as error:
-            advice = ""
-            if error.code == codes.INVALID_REPLICATION_FACTOR:
-                advice = f" (replication.factor is {self._flow.replication_factor}; set it to what the cluster has)"
-            return Refusal(error.code, f"{error}{advice}")
+            return Refusal(error.code, str(error))
         log.info("flow %s: topic %s %s", self._flow.name, topic, done)
         return None
-
-    def _extend(self, topic: str, partitions: int) -> None:
-        wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)
-        request = CreatePartitionsRequest(topics=[wanted], timeout_ms=ADMIN_TIMEOUT_MS, validate_only=False)
-        answer = only_answer(self._target.call_controller(request).results, f"extension of {topic}")
-        if answer.error_code != codes.INVALID_PARTITIONS:  # somebody else was faster
-            codes.raise_for(answer.error_code, f"topic {topic} can't be extended")
 
 
 def count_partitions(metadata: Metadata) -> dict[str, int]:
     return {t.name: len(t.leaders) for t in metadata.topics.values() if not t.error and not t.internal}
+
+
+def _topic_id(metadata: Metadata, topic: str) -> str:
+    return format_topic_id(metadata.topics[topic].topic_id)
 
 
 def pick_leaders(metadata: Metadata, places: Iterable[Place]) -> Mapping[Place, Leader]:

@@ -19,8 +19,10 @@ from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.leadership import SKEW_MARGIN_S, silence_limit_s
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.open_transactions import TransactionWatch
+from sparkmirror.control.storage import refuse_impossible_factors
 from sparkmirror.control.topic_facts import all_places
-from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Lease, Rules
+from sparkmirror.control.upkeep import Upkeep
+from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Heartbeat, Lease, Rules
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.rights import may_use_transactions, may_write_markers
@@ -64,6 +66,8 @@ class FlowKeeper:
         self._changed = changed
         self._claims = Claims(self.target, flow.source.alias, flow.internal_replication_factor)
         self._discovery = Discovery(flow, self.source, self.target, self._claims)
+        self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
+        self._deleted_ids: set[str] = set()  # of remote topics that ended with their source
         self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
         self._facts = FactWriter(flow, self.target)
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
@@ -139,7 +143,8 @@ class FlowKeeper:
                 fence=fence,
                 seconds=self._longest_s(calm),
                 partitions=tuple(
-                    replace(wanted[k], hint=hints.get(k) or self._written.get(k), troubled=k in troubled) for k in group
+                    replace(wanted[k], hint=self._hint(hints.get(k)) or self._written.get(k), troubled=k in troubled)
+                    for k in group
                 ),
                 unguarded_wait_s=max(0.0, self._unguarded_until - time.monotonic()),
                 is_calm=calm,
@@ -147,6 +152,34 @@ class FlowKeeper:
             )
             for index, group in enumerate(groups)
         ]
+
+    def _hint(self, hint: Standing | None) -> Standing | None:
+        """None where it is about a topic that has ended."""
+        return None if hint and hint.target_id in self._deleted_ids else hint
+
+    def plan_heartbeat(self) -> Heartbeat | None:
+        """The heartbeat that a task shall emit for this flow, if it is to and can."""
+        interval_s = self.flow.heartbeats.interval_s
+        if interval_s is None or not self.view.leads or not self._upkeep.has_heartbeats:
+            return None
+        topic = self._discovery.selector.policy.heartbeats_topic()
+        return Heartbeat(source=self.flow.source.alias, target=self.target.address, topic=topic, interval_s=interval_s)
+
+    def plan_empty(self, round_number: int, *, calm: bool) -> Lease | None:
+        """A lease that copies nothing, for what else a task may have to do."""
+        if not self.view.leads or self._producer_id is None:
+            return None
+        return Lease(
+            lease_id=f"{round_number}.{self.flow.name}.0",
+            flow=self.flow.name,
+            source=self.source.address,
+            target=self.target.address,
+            producer_id=self._producer_id,
+            fence=self._next_fence(),
+            seconds=self._longest_s(calm),
+            partitions=(),
+            is_calm=calm,
+        )
 
     def _longest_s(self, calm: bool) -> float:
         """A lease lasts longer than its round only if no successor comes."""
@@ -179,7 +212,8 @@ class FlowKeeper:
     def write_progress(self, positions: Mapping[Place, Standing]) -> None:
         """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
         with self._writing:
-            news = {k: p for k, p in positions.items() if p.next_offset > 0 and self._written.get(k) != p}
+            known = {k: p for k, p in positions.items() if self._hint(p) and p.next_offset > 0}
+            news = {k: p for k, p in known.items() if self._written.get(k) != p}
             if not news:
                 return
             try:
@@ -225,6 +259,7 @@ class FlowKeeper:
         """Claim the producer id, and read what an earlier driver knew: once. Progress is read by who leads."""
         if self._producer_id is not None:
             return
+        refuse_impossible_factors(self.flow, self.target.fetch_metadata())
         producer_id = self._claims.claim_producer_id()
         self._fill_with = self._probe_filling(producer_id)
         self._progress.ensure()
@@ -321,11 +356,24 @@ class FlowKeeper:
         if self.flow.sync_log_start and self.view.leads:
             equal = [p for p in landscape.partitions if self._has_equal_offsets((p.topic, p.partition))]
             self._discovery.sync_log_starts(equal)
+        if self.view.leads:
+            self._forget(self._upkeep.tend(landscape, self._discovery.last_seen(), self._written.get))
         if before is None or before.partitions != landscape.partitions:
             fresh = _new_topics(before, landscape)
             if fresh:
                 log.info("flow %s: mirrors %s", self.flow.name, ", ".join(fresh))
             self._changed()
+
+    def _forget(self, deleted: Mapping[str, str]) -> None:
+        """A topic of the same name begins anew. `deleted`: source topics, with their remote topics' ids."""
+        if not deleted:
+            return
+        self._deleted_ids |= {topic_id for topic_id in deleted.values() if topic_id}
+        with self._writing:
+            places = [place for place in self._written if place[0] in deleted]
+            self._progress.write(dict.fromkeys(places))
+            for place in places:
+                del self._written[place]
 
     def _has_equal_offsets(self, place: Place) -> bool:
         known = self._written.get(place)

@@ -19,7 +19,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sparkmirror.config.model import MirrorConfig
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import CALM_LEASE_S, FlowKeeper
+from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.once import OnceGoal
 from sparkmirror.control.status import mirror_status, progress_line, write_status
@@ -74,6 +75,7 @@ class Mirror:
         self.ledger = Ledger()
         self.figures = Figures()
         self.keepers = [FlowKeeper(flow, self.ledger, self._note_change) for flow in config.flows]
+        self._pairs = HeartbeatPairs(config.heartbeat_pairs, self._note_change)
         self._goal = OnceGoal(self.keepers, self.ledger) if self.options.once else None
         self.spark: SparkSession | None = None
         self.queries: list[StreamingQuery] = []
@@ -98,6 +100,8 @@ class Mirror:
         """Mirror until stopped, or with `once` until all is copied. Returns what is missing."""
         for keeper in self.keepers:
             keeper.start()
+        if self._goal is None:
+            self._pairs.start()
         try:
             self._start_spark()
             while not self._stopping.is_set() and not (self._goal and self._goal.reached(self._hints())):
@@ -156,12 +160,21 @@ class Mirror:
     def _plan(self, number: int) -> list[Lease]:
         self._heed_lost_tasks()
         calm = self._is_calm()
-        return [
+        leases = [
             lease
             for keeper in self.keepers
             if keeper.flow.name not in self._records
             for lease in self._plan_flow(keeper, self._tasks(keeper), number, calm=calm)
         ]
+        return leases if self._goal else self._with_heartbeats(leases, number, calm=calm)
+
+    def _with_heartbeats(self, leases: list[Lease], number: int, *, calm: bool) -> list[Lease]:
+        """The round's first lease carries them; where nothing is to be copied, one that carries nothing else."""
+        own = (keeper.plan_heartbeat() for keeper in self.keepers)
+        heartbeats = (*filter(None, own), *self._pairs.ready)
+        empty = (keeper.plan_empty(number, calm=calm) for keeper in self.keepers)
+        first = leases[0] if leases else next(filter(None, empty), None)
+        return [replace(first, heartbeats=heartbeats), *leases[1:]] if heartbeats and first else leases
 
     def _plan_flow(self, keeper: FlowKeeper, tasks: int, number: int, *, calm: bool = False) -> list[Lease]:
         hints = self._hints()
@@ -223,6 +236,12 @@ class Mirror:
             hints.setdefault(flow, {})[topic, partition] = hint
         return hints | {flow: records.hints() for flow, records in self._records.items()}
 
+    @property
+    def _emits(self) -> bool:
+        """Whether tasks are needed for heartbeats, also if every flow takes the record way."""
+        flows = (*self.config.flows, *self.config.heartbeat_pairs)
+        return self._goal is None and any(flow.heartbeats.interval_s is not None for flow in flows)
+
     # -- Spark
 
     def _start_spark(self) -> None:
@@ -235,7 +254,7 @@ class Mirror:
         self._desk = Desk(desk_host(self.spark), self._end_calm)
         for name in by_rows:
             self._records[name] = RecordsFlow(name, self.spark, self._desk, self._take_receipts, self._workspace)
-        if len(by_rows) < len(self.keepers):
+        if len(by_rows) < len(self.keepers) or self._emits:
             self.queries = [self._start_query(name) for name in QUERIES]
         for keeper in self.keepers:
             keeper.may_lead()
@@ -250,7 +269,7 @@ class Mirror:
         self._note_change()
 
     def _take_receipts(self, receipts: list[Receipt]) -> None:
-        if receipts:
+        if any(receipt.is_news for receipt in receipts):
             self._note_news()
         moved = self.ledger.take(receipts)
         for keeper in self.keepers:
@@ -313,6 +332,7 @@ class Mirror:
         for query in self.queries:
             with contextlib.suppress(PySparkException, Py4JError, OSError):  # it ended by itself
                 query.stop()
+        self._pairs.stop()
         for keeper in self.keepers:
             keeper.stop()
         self._write_status()

@@ -18,7 +18,7 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.offsets.claims import Leadership
 from sparkmirror.offsets.progress import ProgressTopic
-from sparkmirror.topology.select import plan_topics
+from sparkmirror.topology.select import TopicSelector, plan_topics
 from sparkmirror.topology.standing import AS_SET, Standing
 
 MOST_NAMES = 20  # of what exists, in an error
@@ -52,7 +52,7 @@ class ProgressEditor:
     def fetch_source_ends(self) -> dict[Place, int]:
         """Where the partitions end that the flow mirrors. Partitions without a leader are left out."""
         metadata = self._source.fetch_metadata()
-        pairs = plan_topics(count_partitions(metadata), {}, self._flow).pairs
+        pairs = plan_topics(count_partitions(metadata), {}, TopicSelector.of(self._flow)).pairs
         places = [(pair.topic, number) for pair in pairs for number in range(pair.partitions)]
         return list_offsets(self._source, pick_leaders(metadata, places), LATEST)
 

@@ -26,7 +26,7 @@ from sparkmirror.offsets.claims import Leadership, claims_topic, read_leader
 from sparkmirror.offsets.facts_topic import FactsTopic, facts_topic
 from sparkmirror.offsets.progress import ProgressTopic, progress_topic
 from sparkmirror.topology.fact import Fact
-from sparkmirror.topology.select import TopicPair, plan_topics
+from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
 from sparkmirror.topology.standing import Standing
 
 AT_ONCE = 8  # flows that are asked at the same time
@@ -79,7 +79,7 @@ def _collect(
     flow: FlowConfig, source: Cluster, target: Cluster, there: Metadata
 ) -> tuple[tuple[TopicRow, ...], tuple[PartitionRow, ...]]:
     here = source.fetch_metadata()
-    pairs = plan_topics(count_partitions(here), count_partitions(there), flow).pairs
+    pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(flow)).pairs
     bounds = _fetch_bounds(source, here, target, there, pairs)
     facts = read_facts(target, there, flow)
     progress = read_progress(target, there, flow)

@@ -81,7 +81,7 @@ class Copy:
         self._roster = Roster(lease, self._raise_limits)
         for partition in lease.partitions:
             self._roster.add(partition)
-        self._has_end = all(p.stop_at is not None for p in lease.partitions)
+        self._has_end = bool(lease.partitions) and all(p.stop_at is not None for p in lease.partitions)
         self._asked: set[Cursor] = set()
         self._fetchers: dict[int, Fetcher] = {}
         self._appenders: dict[int, Appender] = {}

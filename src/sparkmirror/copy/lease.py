@@ -62,8 +62,18 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """A heartbeat to emit again and again: that the cluster `target` can be written, for a flow from `source`."""
+
+    source: str
+    target: ClusterAddress
+    topic: str
+    interval_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """What a task needs to know. `unguarded_wait_s`: see `copy.position`.
+    """What a task needs to know. `unguarded_wait_s`: see `copy.position`. `heartbeats`: to be emitted meanwhile.
 
     `is_calm`: a long one, since nothing has happened for a while; the desk wants to hear when something does.
     `fence` is higher than that of every earlier lease of the flow, by `FENCE_STEP` at least: markers carry it.
@@ -80,6 +90,7 @@ class Lease:
     unguarded_wait_s: float = 0.0
     is_calm: bool = False
     rules: Rules = field(default_factory=Rules)
+    heartbeats: tuple[Heartbeat, ...] = ()
 
     @property
     def transactional_id(self) -> str:
@@ -99,6 +110,7 @@ class Lease:
                 "target": _address(fields["target"]),
                 "partitions": tuple(_partition(p) for p in fields["partitions"]),
                 "rules": Rules(**fields["rules"] | {"left_out": tuple(fields["rules"]["left_out"])}),
+                "heartbeats": tuple(Heartbeat(**h | {"target": _address(h["target"])}) for h in fields["heartbeats"]),
             }
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sparkmirror.topology.policy import looks_like_heartbeats
 from sparkmirror.topology.standing import Standing
 
 COPIED = "copied"
@@ -43,6 +44,11 @@ class Receipt:
     source_id: str = ""
     target_id: str = ""
     error: str = ""
+
+    @property
+    def is_news(self) -> bool:
+        """Heartbeats come every second, also where nothing else happens."""
+        return not looks_like_heartbeats(self.topic)
 
     @property
     def standing(self) -> Standing:

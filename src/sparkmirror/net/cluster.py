@@ -47,6 +47,7 @@ class TopicInfo:
     leaders: dict[int, Leader]
     error: int
     internal: bool
+    replicas: int = 0  # of the partition that has the most
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +111,11 @@ class Cluster:
             timeout_s,
         )
 
-    def call_any(self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
+    def call_any(self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S, *, most_version: int | None = None) -> Any:
         """Ask whichever broker answers first in turn, those with an open connection before others."""
-        return self._ask_any(lambda channel: channel.call(request, timeout_s=timeout_s), timeout_s)
+        return self._ask_any(
+            lambda channel: channel.call(request, most_version=most_version, timeout_s=timeout_s), timeout_s
+        )
 
     def _ask_any(self, ask: Callable[[Channel], Item], timeout_s: float) -> Item:
         failures = []
@@ -123,12 +126,14 @@ class Cluster:
                 failures.append(str(error))
         raise ConnectionLostError(f"cluster {self.address.alias}: no broker answers: " + "; ".join(failures))
 
-    def call_controller(self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S) -> Any:
+    def call_controller(
+        self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S, *, most_version: int | None = None
+    ) -> Any:
         """Ask the controller: KRaft brokers forward, but with ZooKeeper it moves and others refuse."""
         self.fetch_metadata([])
         if self._controller in self._brokers:
-            return self.call(self._controller, request, timeout_s)
-        return self.call_any(request, timeout_s)
+            return self.call(self._controller, request, timeout_s, most_version=most_version)
+        return self.call_any(request, timeout_s, most_version=most_version)
 
     def call_raw(
         self,
@@ -236,7 +241,8 @@ def _topic_info(topic: metadata.TopicPlace) -> TopicInfo:
         p.partition: Leader(-1 if p.error == codes.LEADER_NOT_AVAILABLE else p.leader, p.leader_epoch)
         for p in topic.partitions
     }
-    return TopicInfo(topic.name, topic.topic_id, leaders, topic.error, topic.is_internal)
+    replicas = max((p.replicas for p in topic.partitions), default=0)
+    return TopicInfo(topic.name, topic.topic_id, leaders, topic.error, topic.is_internal, replicas)
 
 
 def group_by(items: Sequence[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

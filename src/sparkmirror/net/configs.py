@@ -1,23 +1,90 @@
-"""Topic configurations: set single keys and leave the others as they are (KIP-339)."""
+"""Topic configurations: described, and changed key by key with the others left as they are (KIP-339)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from kafka.protocol.admin import IncrementalAlterConfigsRequest
+from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest
 
+from sparkmirror.errors import BrokerError, ProtocolError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.protocol import codes
+from sparkmirror.topology.topic_configs import ConfigChanges, ConfigEntry
 
 _TOPIC = 2
-_SET = 0
+_SET, _REMOVE = 0, 1
+AT_ONCE = 200  # topics a request
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Topics' configurations, and why some could not be read. Topics that are gone are in neither."""
+
+    found: dict[str, dict[str, ConfigEntry]] = field(default_factory=dict)
+    refused: dict[str, BrokerError] = field(default_factory=dict)
+
+
+def describe_topic_configs(cluster: Cluster, topics: Collection[str]) -> Described:
+    """All configurations of each topic."""
+    described = Described()
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    for group in _groups(sorted(topics)):
+        wanted = [resource(resource_type=_TOPIC, resource_name=topic, configuration_keys=None) for topic in group]
+        request = DescribeConfigsRequest(resources=wanted, include_synonyms=False, include_documentation=False)
+        for answer in cluster.call_any(request).results:
+            name, code = answer.resource_name, answer.error_code
+            if name not in group:
+                raise ProtocolError(f"configurations of {name!r} came, which were not asked for")
+            if not code:
+                described.found[name] = {entry.name: _entry(entry) for entry in answer.configs}
+            elif code != codes.UNKNOWN_TOPIC_OR_PARTITION:
+                advice = "; the mirror's user needs DESCRIBE_CONFIGS" if code in codes.FORBIDDEN else ""
+                what = f"cluster {cluster.address.alias}: configurations of topic {name} can't be read"
+                described.refused[name] = BrokerError(code, f"{what}: {codes.name_of(code)}{advice}")
+    return described
+
+
+def change_topic_configs(cluster: Cluster, changes: Mapping[str, ConfigChanges]) -> dict[str, BrokerError]:
+    """Write the changes, and say which topics' were refused."""
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    refused: dict[str, BrokerError] = {}
+    for group in _groups(sorted(changes)):
+        request = IncrementalAlterConfigsRequest(
+            resources=[
+                resource(resource_type=_TOPIC, resource_name=topic, configs=list(_alterations(changes[topic])))
+                for topic in group
+            ],
+            validate_only=False,
+        )
+        answers = cluster.call_controller(request).responses
+        if {answer.resource_name for answer in answers} != set(group):
+            raise ProtocolError(f"configurations of {len(group)} topics were to be changed, and other answers came")
+        for answer in answers:
+            if answer.error_code:
+                said = f"{codes.name_of(answer.error_code)} {answer.error_message or ''}".rstrip()
+                refused[answer.resource_name] = BrokerError(answer.error_code, said)
+    return refused
 
 
 def set_topic_configs(cluster: Cluster, topic: str, values: Mapping[str, str]) -> None:
-    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
-    configs = [resource.AlterableConfig(name=k, config_operation=_SET, value=v) for k, v in values.items()]
-    request = IncrementalAlterConfigsRequest(
-        resources=[resource(resource_type=_TOPIC, resource_name=topic, configs=configs)], validate_only=False
-    )
-    answer = cluster.call_controller(request).responses[0]
-    codes.raise_for(answer.error_code, f"topic {topic}: {', '.join(values)} can't be set")
+    refused = change_topic_configs(cluster, {topic: ConfigChanges(set=values)})
+    if topic in refused:
+        raise BrokerError(refused[topic].code, f"topic {topic}: {', '.join(values)} can't be set: {refused[topic]}")
+
+
+def _alterations(changes: ConfigChanges) -> Iterator[Any]:
+    kind = IncrementalAlterConfigsRequest.AlterConfigsResource.AlterableConfig
+    for name, value in changes.set.items():
+        yield kind(name=name, config_operation=_SET, value=value)
+    for name in changes.remove:
+        yield kind(name=name, config_operation=_REMOVE, value=None)
+
+
+def _entry(entry: Any) -> ConfigEntry:
+    return ConfigEntry(entry.value, entry.config_source, entry.read_only, entry.is_sensitive)
+
+
+def _groups(topics: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (topics[first : first + AT_ONCE] for first in range(0, len(topics), AT_ONCE))

@@ -8,7 +8,7 @@ one partition's log, whose order is the same for everybody:
          1  {"claim":"f1…"}          {"producer_id":4001}
          2  {"leader":"a"}           {"driver":"8c…",…}         <- generation 2
          3  {"leader":"a"}           {"driver":"f1…",…}         <- generation 3: f1 leads, 8c stands by
-         4  {"made":"a.orders"}      {"topic_id":"5d…"}        <- a remote topic that the mirror made itself
+         4  {"made":"a.orders"}      {"topic_id":"5d…",…}      <- see topic_memory
 
 A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation. A
 driver that leads writes one for each round of leases; one that stands by takes over when it has seen none for a while,
@@ -31,6 +31,7 @@ from kafka.protocol.producer import InitProducerIdRequest
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.internal_topic import UNREADABLE, InternalRecord, InternalTopic
+from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs, TopicMemory
 from sparkmirror.protocol import codes
 
 CLAIM_RETRY_S = 0.3
@@ -74,7 +75,7 @@ class Claims:
             cluster, claims_topic(source_alias), partitions=1, replication_factor=replication_factor
         )
         self._producer_id: int | None = None
-        self.made: dict[str, str] = {}  # topic -> id
+        self.memory = TopicMemory()
         self._next = 0
         self._since_ms = -1
         self._longest_s = 0.0
@@ -100,9 +101,14 @@ class Claims:
         self.refresh()
         return generation
 
-    def note_made(self, topic: str, topic_id: str) -> None:
+    def note_made(self, topic: str, made: MadeTopic) -> None:
         """The mirror made this remote topic, so it may raise its limits."""
-        self._topic.append(0, [(_dump({"made": topic}), _dump({"topic_id": topic_id}))])
+        self._topic.append(0, [(_dump({"made": topic}), _dump(made.to_value()))])
+        self.refresh()
+
+    def note_configs(self, topic: str, configs: SetConfigs) -> None:
+        """The mirror sets these on a remote topic: said before it is done."""
+        self._topic.append(0, [(_dump({"configs": topic}), _dump(configs.to_value()))])
         self.refresh()
 
     def release(self) -> None:
@@ -134,9 +140,8 @@ class Claims:
         key, value = _parse(record.key), _parse(record.value)
         if self._producer_id is None and "claim" in key and isinstance(value.get("producer_id"), int):
             self._producer_id = value["producer_id"]
-        elif "made" in key:
-            self.made[str(key["made"])] = str(value.get("topic_id", ""))
         else:
+            note_in_memory(self.memory, record)
             self.leader = parse_leadership(record, self._source) or self.leader
 
 
@@ -148,6 +153,19 @@ def read_leader(cluster: Cluster, source_alias: str) -> Leadership | None:
         if found:
             return found[-1]
     return None
+
+
+def read_memory(cluster: Cluster, source_alias: str) -> TopicMemory:
+    """What was done to remote topics, for an outsider."""
+    topic = InternalTopic(cluster, claims_topic(source_alias), partitions=1, replication_factor=-1)
+    memory = TopicMemory()
+    for record in topic.read():
+        note_in_memory(memory, record)
+    return memory
+
+
+def note_in_memory(memory: TopicMemory, record: InternalRecord) -> None:
+    memory.note(_parse(record.key), _parse(record.value))
 
 
 def parse_leadership(record: InternalRecord, source_alias: str) -> Leadership | None:

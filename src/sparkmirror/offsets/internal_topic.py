@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka.partitioner.default import murmur2
-from kafka.protocol.admin import CreateTopicsRequest
 from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 
 from sparkmirror.batch.header import read_header
@@ -15,10 +14,9 @@ from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster, TopicInfo
 from sparkmirror.net.log import append_batch, read_log
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
-from sparkmirror.net.response import only_answer
+from sparkmirror.net.topics import create_topic
 from sparkmirror.protocol import codes
 
-CREATE_TIMEOUT_MS = 15_000
 SETTLE_S = 10.0
 BATCH_BYTES = 512 << 10
 # What reading somebody's JSON can end in: not JSON, other types, other fields, 1e999 for a number, [[[[...
@@ -141,37 +139,6 @@ class InternalTopic:
         settled = info and not info.error and info.leaders and all(x.node >= 0 for x in info.leaders.values())
         self._info = info if settled else None
         return self._info
-
-
-def create_topic(
-    cluster: Cluster,
-    name: str,
-    partitions: int,
-    replication_factor: int,
-    configs: Mapping[str, str] | None = None,
-) -> None:
-    """Create a topic; that somebody else was faster is fine."""
-    topic = CreateTopicsRequest.CreatableTopic
-    request = CreateTopicsRequest(
-        topics=[
-            topic(
-                name=name,
-                num_partitions=partitions,
-                replication_factor=replication_factor,
-                assignments=[],
-                configs=[topic.CreatableTopicConfig(name=k, value=v) for k, v in (configs or {}).items()],
-            )
-        ],
-        timeout_ms=CREATE_TIMEOUT_MS,
-        validate_only=False,
-    )
-    answer = only_answer(cluster.call_controller(request).topics, f"creation of {name}")
-    if answer.error_code not in (codes.NONE, codes.TOPIC_ALREADY_EXISTS):
-        raise BrokerError(
-            answer.error_code,
-            f"cluster {cluster.address.alias}: topic {name} can't be created: "
-            f"{codes.name_of(answer.error_code)} {answer.error_message or ''}".rstrip(),
-        )
 
 
 def _encode_batches(records: Sequence[tuple[bytes, bytes | None]]) -> Iterator[bytes]:

@@ -14,6 +14,7 @@ from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.pipeline.beating import beating
 from sparkmirror.pipeline.cord import Cord
 from sparkmirror.topology.standing import Standing
 
@@ -50,13 +51,16 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
         copy.warm_up()
         yield []  # Spark sets up a worker's output at its first rows, which takes long: not while copying
         hints = cord.wait_for_turn(lease.lease_id)
+        if hints is None:
+            return
         is_calm = lease.is_calm
-        for receipts in copy.run(hints, cord.tell_done) if hints is not None else ():
-            if receipts and is_calm:
-                is_calm = False
-                cord.tell_news()
-            if receipts:
-                yield receipts
+        with beating(lease.heartbeats):
+            for receipts in copy.run(hints, cord.tell_done):
+                if is_calm and any(receipt.is_news for receipt in receipts):
+                    is_calm = False
+                    cord.tell_news()
+                if receipts:
+                    yield receipts
     finally:
         copy.close()
         progress.close()

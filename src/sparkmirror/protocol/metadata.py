@@ -38,6 +38,7 @@ class PartitionPlace(NamedTuple):
     partition: int
     leader: int
     leader_epoch: int
+    replicas: int
 
 
 class TopicPlace(NamedTuple):
@@ -87,9 +88,12 @@ def _parse_topic(reader: Reader, with_id: bool) -> TopicPlace:
     is_internal = reader.take(1)[0] != 0
     partitions = []
     for _ in range(reader.array()):
-        partitions.append(PartitionPlace._make(reader.unpack(_PARTITION)))
-        for _ in range(3):  # replicas, in-sync, offline: nothing that a client acts on
+        place = reader.unpack(_PARTITION)
+        replicas = reader.array()
+        reader.take(4 * replicas)
+        for _ in range(2):  # in-sync, offline: nothing that a client acts on
             reader.take(4 * reader.array())
+        partitions.append(PartitionPlace._make((*place, replicas)))
         reader.skip_tags()
     reader.int32()  # authorized operations
     reader.skip_tags()

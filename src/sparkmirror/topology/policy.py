@@ -5,12 +5,14 @@ The words are those of MirrorMaker 2's ReplicationPolicy, because users write po
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from sparkmirror.errors import ConfigError
 
 HEARTBEATS = "heartbeats"
+DOT = "."
 
 
 class ReplicationPolicy(Protocol):
@@ -47,11 +49,44 @@ class ReplicationPolicy(Protocol):
     def checkpoints_topic(self, source: str) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultReplicationPolicy:
-    """`topic` of cluster `a` becomes `a.topic`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InternalNames:
+    """What MirrorMaker 2's own topics are called, and how they are known again; the same for every policy."""
 
-    separator: str = "."
+    separator: str = DOT
+
+    def offset_syncs_topic(self, other: str) -> str:
+        return f"mm2-offset-syncs{self.separator}{other}{self.separator}internal"
+
+    def checkpoints_topic(self, source: str) -> str:
+        return source + self._checkpoints_suffix()
+
+    def is_checkpoints_topic(self, topic: str) -> bool:
+        return topic.endswith(self._checkpoints_suffix())
+
+    def is_internal_topic(self, topic: str) -> bool:
+        # Only `mm2...internal`, as since Kafka 4.0: before, any user topic that ended so was left out. Progress,
+        # status and claims have dots whatever the separator is.
+        ends = (f"{self.separator}internal", ".internal")
+        ours = topic.startswith("mm2") and topic.endswith(ends)
+        return ours or self.is_checkpoints_topic(topic) or topic.startswith(("__", "."))
+
+    def _checkpoints_suffix(self) -> str:
+        return f"{self.separator}checkpoints{self.separator}internal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultReplicationPolicy:
+    """`topic` of cluster `a` becomes `a.topic`.
+
+    Remote names are known by the file's aliases, the longest first, so that an alias may hold the separator. What
+    begins with none of them is read as MirrorMaker 2 reads it, up to the first separator: a mirror of another file may
+    have brought it, and a way that leads back here must be seen.
+    """
+
+    separator: str = DOT
+    aliases: tuple[str, ...] = ()
+    internal: InternalNames | None = None
 
     def __post_init__(self) -> None:
         if not self.separator:
@@ -62,43 +97,97 @@ class DefaultReplicationPolicy:
 
     def topic_source(self, topic: str) -> str | None:
         # Java's split drops trailing empty parts: `a.` has one part and is local, `a..t` comes from a.
-        parts = topic.split(self.separator)
-        while parts and not parts[-1]:
-            parts.pop()
-        return parts[0] if len(parts) > 1 else None
+        whole = topic
+        while whole.endswith(self.separator):
+            whole = whole.removesuffix(self.separator)
+        for alias in sorted(self.aliases, key=len, reverse=True):
+            if whole.startswith(alias + self.separator):
+                return alias
+        source, separator, _ = whole.partition(self.separator)
+        return source if separator else None
 
     def upstream_topic(self, topic: str) -> str | None:
         source = self.topic_source(topic)
         return None if source is None else topic[len(source) + len(self.separator) :]
 
     def original_topic(self, topic: str) -> str:
-        upstream = self.upstream_topic(topic)
-        while upstream is not None and upstream != topic:
-            topic, upstream = upstream, self.upstream_topic(upstream)
-        return topic
+        return find_original(self, topic)
 
     def is_heartbeats_topic(self, topic: str) -> bool:
         return self.original_topic(topic) == HEARTBEATS
 
     def is_checkpoints_topic(self, topic: str) -> bool:
-        return topic.endswith(self._checkpoints_suffix())
+        return self._names.is_checkpoints_topic(topic)
 
     def is_internal_topic(self, topic: str) -> bool:
-        # Only `mm2...internal`, as since Kafka 4.0: before, any user topic that ended so was left out.
-        ours = topic.startswith("mm2") and topic.endswith(self._internal_suffix())
-        return ours or self.is_checkpoints_topic(topic) or topic.startswith(("__", "."))
+        return self._names.is_internal_topic(topic)
 
     def heartbeats_topic(self) -> str:
         return HEARTBEATS
 
     def offset_syncs_topic(self, other: str) -> str:
-        return f"mm2-offset-syncs{self.separator}{other}{self._internal_suffix()}"
+        return self._names.offset_syncs_topic(other)
 
     def checkpoints_topic(self, source: str) -> str:
-        return source + self._checkpoints_suffix()
+        return self._names.checkpoints_topic(source)
 
-    def _internal_suffix(self) -> str:
-        return self.separator + "internal"
+    @property
+    def _names(self) -> InternalNames:
+        return self.internal or InternalNames(separator=self.separator)
 
-    def _checkpoints_suffix(self) -> str:
-        return f"{self.separator}checkpoints{self._internal_suffix()}"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityReplicationPolicy(DefaultReplicationPolicy):
+    """Topics keep their names; heartbeats alone are renamed, so that hops can be counted.
+
+    A name does not tell where it came from, so every topic counts as one of the flow's source.
+    """
+
+    source: str | None = None
+
+    def format_remote_topic(self, source: str, topic: str) -> str:
+        if looks_like_heartbeats(topic):
+            return DefaultReplicationPolicy.format_remote_topic(self, source, topic)
+        return topic
+
+    def topic_source(self, topic: str) -> str | None:
+        if looks_like_heartbeats(topic):
+            return DefaultReplicationPolicy.topic_source(self, topic)
+        return self.source
+
+    def upstream_topic(self, topic: str) -> str | None:
+        if looks_like_heartbeats(topic):
+            return DefaultReplicationPolicy.upstream_topic(self, topic)
+        return topic
+
+
+def looks_like_heartbeats(topic: str) -> bool:
+    return topic.endswith(HEARTBEATS)
+
+
+def hops_back(policy: ReplicationPolicy, topic: str) -> Iterator[tuple[str, str | None]]:
+    """The way that a topic came, the last hop first: the cluster of each and the topic's name there.
+
+    It ends with a local topic, or where a name comes up again: the Identity policy never changes it.
+    """
+    seen = {topic}
+    while (source := policy.topic_source(topic)) is not None:
+        upstream = policy.upstream_topic(topic)
+        yield source, upstream
+        if upstream is None or upstream in seen:
+            return
+        seen.add(upstream)
+        topic = upstream
+
+
+def find_original(policy: ReplicationPolicy, topic: str) -> str:
+    """The name at the far end of the way."""
+    names = [upstream for _, upstream in hops_back(policy, topic) if upstream is not None]
+    return names[-1] if names else topic
+
+
+def count_hops(policy: ReplicationPolicy, topics: Iterable[str], source: str) -> int:
+    """How many mirrors lie between the cluster `source` and here, by the heartbeats that came; -1: none did."""
+    ways = (hops_back(policy, topic) for topic in topics if policy.is_heartbeats_topic(topic))
+    hops = (number for way in ways for number, (passed, _) in enumerate(way, start=1) if passed == source)
+    return min(hops, default=-1)

@@ -1,60 +1,75 @@
 """What a flow is to mirror, given what its two clusters hold now.
 
-    source_topics --TopicSelector--> the flow's topics --plan_topics--> create | extend | mirror
+    source topics --TopicSelector--> the flow's topics --plan_topics--> create | extend | mirror | delete
 
-MirrorMaker 2 never deletes or shrinks on the target; neither does this.
+MirrorMaker 2 never deletes or shrinks on the target. Neither does this, but for topics that it made itself, where
+`sync.topic.deletes.enabled` asks for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.topology.choose import choose_policy, choose_topic_filter
 from sparkmirror.topology.filters import TopicFilter
 from sparkmirror.topology.partition import TopicPartition
-from sparkmirror.topology.policy import DefaultReplicationPolicy, ReplicationPolicy
-
-BROKER_DEFAULT = -1
+from sparkmirror.topology.policy import ReplicationPolicy, hops_back
+from sparkmirror.topology.renames import Renames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSelector:
-    """Decides for one flow which topics of its source are mirrored."""
+    """Decides for one flow which topics of its source are mirrored, and what they are called on the target."""
 
     topic_filter: TopicFilter
     policy: ReplicationPolicy
+    source: str
     target: str
+    renames: Renames = field(default_factory=Renames)
     # MirrorMaker 2 mirrors heartbeats whatever `topics` says, so that each hop can be watched.
     heartbeats: bool = True
 
     @classmethod
-    def of(cls, flow: FlowConfig, policy: ReplicationPolicy) -> TopicSelector:
-        topic_filter = TopicFilter.of(flow.topics, flow.topics_exclude)
-        return cls(topic_filter=topic_filter, policy=policy, target=flow.target.alias)
+    def of(cls, flow: FlowConfig) -> TopicSelector:
+        """ConfigError where a class or a rename of the file can't be used."""
+        return cls(
+            topic_filter=choose_topic_filter(flow),
+            policy=choose_policy(flow),
+            source=flow.source.alias,
+            target=flow.target.alias,
+            renames=Renames.of(flow.naming.topics_map),
+            heartbeats=flow.heartbeats.are_mirrored,
+        )
 
     def should_replicate(self, topic: str) -> bool:
-        wanted = self.topic_filter.matches(topic) or (self.heartbeats and self.policy.is_heartbeats_topic(topic))
+        heartbeats = self.heartbeats and self.policy.is_heartbeats_topic(topic)
+        wanted = heartbeats or self.topic_filter.should_replicate_topic(topic)
         return wanted and not self.policy.is_internal_topic(topic) and not self.is_cycle(topic)
 
     def is_cycle(self, topic: str) -> bool:
         """Whether any hop of the topic's way here began at the target."""
-        source = self.policy.topic_source(topic)
-        while source is not None:
-            if source == self.target:
-                return True
-            upstream = self.policy.upstream_topic(topic)
-            if upstream is None or upstream == topic:
-                return False
-            topic, source = upstream, self.policy.topic_source(upstream)
-        return False
+        return any(source == self.target for source, _ in hops_back(self.policy, topic))
+
+    def remote_name(self, topic: str) -> str:
+        rename = self.renames.find(topic)
+        renamed = rename.apply(topic) if rename else None
+        return renamed or self.policy.format_remote_topic(self.source, topic)
+
+    def can_merge(self, topic: str) -> bool:
+        rename = self.renames.find(topic)
+        return rename is not None and rename.can_merge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicToCreate:
+    """A remote topic that is missing, and the topic that it shall be like."""
+
     topic: str
+    source: str
     partitions: int
-    replication_factor: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,14 +82,11 @@ class TopicToExtend:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class MirroredPartition:
-    """A source partition and the remote topic that takes it under the same partition number."""
+    """A source partition and the partition that takes it. `is_shared`: other partitions may write there, too."""
 
     source: TopicPartition
-    remote_topic: str
-
-    @property
-    def target(self) -> TopicPartition:
-        return TopicPartition(self.remote_topic, self.source.partition)
+    target: TopicPartition
+    is_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -85,6 +97,7 @@ class TopicPair:
     remote: str
     partitions: int
     present: int
+    is_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,30 +111,55 @@ class TopicPlan:
 
 
 def plan_topics(
-    source_topics: Mapping[str, int],
-    target_topics: Mapping[str, int],
-    flow: FlowConfig,
-    policy: ReplicationPolicy | None = None,
+    source_topics: Mapping[str, int], target_topics: Mapping[str, int], selector: TopicSelector
 ) -> TopicPlan:
-    """Both mappings are topic -> partition count. Everything in the plan is sorted."""
-    policy = policy or DefaultReplicationPolicy()
-    selector = TopicSelector.of(flow, policy)
-    create: list[TopicToCreate] = []
-    extend: list[TopicToExtend] = []
-    mirror: list[MirroredPartition] = []
-    pairs: list[TopicPair] = []
-    for topic in sorted(filter(selector.should_replicate, source_topics)):
-        wanted = source_topics[topic]
-        remote = policy.format_remote_topic(flow.source.alias, topic)
-        present = target_topics.get(remote, 0)
-        pairs.append(TopicPair(topic=topic, remote=remote, partitions=wanted, present=present))
-        if present == 0 < wanted:
-            factor = BROKER_DEFAULT if flow.replication_factor is None else flow.replication_factor
-            create.append(TopicToCreate(topic=remote, partitions=wanted, replication_factor=factor))
-        elif present < wanted:
-            extend.append(TopicToExtend(topic=remote, partitions=wanted))
-        mirror += (
-            MirroredPartition(source=TopicPartition(topic, number), remote_topic=remote)
-            for number in range(min(wanted, present))
+    """Both mappings are topic -> partition count. Everything in the plan is sorted by source topic."""
+    pairs = tuple(_pair_topics(source_topics, target_topics, selector))
+    return TopicPlan(
+        create=tuple(_plan_creations(pairs)),
+        extend=tuple(
+            TopicToExtend(topic=pair.remote, partitions=pair.partitions)
+            for pair in pairs
+            if 0 < pair.present < pair.partitions and not pair.is_shared
+        ),
+        mirror=tuple(mirrored for pair in pairs for mirrored in _mirror(pair)),
+        pairs=pairs,
+    )
+
+
+def _pair_topics(
+    source_topics: Mapping[str, int], target_topics: Mapping[str, int], selector: TopicSelector
+) -> Iterator[TopicPair]:
+    remotes = {topic: selector.remote_name(topic) for topic in source_topics if selector.should_replicate(topic)}
+    uses = Counter(remotes.values())
+    for topic, remote in sorted(remotes.items()):
+        yield TopicPair(
+            topic=topic,
+            remote=remote,
+            partitions=source_topics[topic],
+            present=target_topics.get(remote, 0),
+            is_shared=uses[remote] > 1 or selector.can_merge(topic),
         )
-    return TopicPlan(create=tuple(create), extend=tuple(extend), mirror=tuple(mirror), pairs=tuple(pairs))
+
+
+def _plan_creations(pairs: tuple[TopicPair, ...]) -> Iterator[TopicToCreate]:
+    """A topic that several share is like the widest of them."""
+    widest: dict[str, TopicPair] = {}
+    for pair in pairs:
+        if pair.present == 0 < pair.partitions:
+            known = widest.setdefault(pair.remote, pair)
+            if pair.partitions > known.partitions:
+                widest[pair.remote] = pair
+    for remote, pair in widest.items():
+        yield TopicToCreate(topic=remote, source=pair.topic, partitions=pair.partitions)
+
+
+def _mirror(pair: TopicPair) -> Iterator[MirroredPartition]:
+    """Under the same number; in a topic that several share, modulo its count, which therefore never grows."""
+    ready = pair.partitions if pair.is_shared and pair.present else min(pair.partitions, pair.present)
+    for number in range(ready):
+        yield MirroredPartition(
+            source=TopicPartition(pair.topic, number),
+            target=TopicPartition(pair.remote, number % pair.present),
+            is_shared=pair.is_shared,
+        )

@@ -143,15 +143,15 @@ def test_clusters_inherit_global_servers() -> None:
 
 
 def test_what_is_not_in_force_is_listed_once_sorted_and_can_be_located() -> None:
-    config = parse("groups=.*\na.ssl.protocol=TLS\nnonsense=1\na->b.emit.heartbeats.enabled=false\ngroups=x\n")
-    assert config.not_in_force == ("a->b.emit.heartbeats.enabled", "a.ssl.protocol", "groups", "nonsense")
+    config = parse("groups=.*\na.ssl.protocol=TLS\nnonsense=1\na->b.errors.tolerance=all\ngroups=x\n")
+    assert config.not_in_force == ("a->b.errors.tolerance", "a.ssl.protocol", "groups", "nonsense")
     assert config.lines["a.ssl.protocol"] == 6
     assert config.warnings == ("f:9: groups is set again: this value wins over the one at line 5",)
 
 
-def test_a_factor_as_the_source_s_is_typed_and_not_in_force() -> None:
+def test_a_factor_as_the_source_s() -> None:
     config = parse("replication.factor = source\n")
-    assert (config.flows[0].replication_factor, config.not_in_force) == (None, ("replication.factor",))
+    assert (config.flows[0].replication_factor, config.not_in_force) == (None, ())
 
 
 def test_a_global_enabled_is_not_in_force() -> None:

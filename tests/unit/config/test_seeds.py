@@ -135,12 +135,7 @@ def test_the_dialect_without_clusters() -> None:
     assert flow.naming.topics_map == ("my-topic:my-topic",)
     assert (flow.groups.include, flow.groups.sync_offsets_interval_s) == (("my-mirror-group",), 60.0)
     assert {flow.internal_replication_factor, flow.heartbeats.topic.replication_factor} == {3}
-    assert config.not_in_force == (
-        "emit.checkpoints.enabled",
-        "emit.checkpoints.interval.seconds",
-        "source.replication.group.id",
-        "source.replication.topic.my-topic",
-    )
+    assert config.not_in_force == ("emit.checkpoints.interval.seconds", "source.replication.group.id")
 
 
 def test_the_dialect_s_wildcard_sends_all_topics_into_one() -> None:

@@ -46,7 +46,7 @@ def test_metadata_responses(version: int) -> None:
         "c",
         1,
         [metadata.BrokerPlace(1, "h", 9092)],
-        [metadata.TopicPlace(0, "t", expected_id, True, [metadata.PartitionPlace(5, 3, -1, 7)])],
+        [metadata.TopicPlace(0, "t", expected_id, True, [metadata.PartitionPlace(5, 3, -1, 7, 2)])],
     )
 
 

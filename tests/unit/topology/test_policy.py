@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkmirror.errors import ConfigError
-from sparkmirror.topology.policy import DefaultReplicationPolicy, ReplicationPolicy
+from sparkmirror.topology.policy import (
+    DefaultReplicationPolicy,
+    IdentityReplicationPolicy,
+    InternalNames,
+    ReplicationPolicy,
+    count_hops,
+)
 
 POLICY: ReplicationPolicy = DefaultReplicationPolicy()
 UNDERSCORE: ReplicationPolicy = DefaultReplicationPolicy(separator="_")
@@ -94,3 +100,80 @@ def test_a_remote_name_tells_where_it_came_from(source: str, topic: str) -> None
     remote = POLICY.format_remote_topic(source, topic)
     assert POLICY.topic_source(remote) == source
     assert POLICY.upstream_topic(remote) == topic
+
+
+DASH: ReplicationPolicy = DefaultReplicationPolicy(separator="-", aliases=("cluster-1", "cluster-2", "cluster"))
+
+
+def test_an_alias_may_hold_the_separator_and_the_longest_counts() -> None:
+    assert DASH.topic_source("cluster-1-orders") == "cluster-1"
+    assert DASH.upstream_topic("cluster-1-orders") == "orders"
+    assert DASH.topic_source("cluster-orders") == "cluster"
+    assert DASH.original_topic("cluster-2-cluster-1-orders") == "orders"
+    assert DASH.topic_source("cluster-1-") == "cluster"  # `cluster-1` of `cluster`, as no topic has an empty name
+
+
+def test_a_cluster_that_the_file_does_not_name_is_a_hop_all_the_same() -> None:
+    policy = DefaultReplicationPolicy(aliases=("b", "c"))
+    assert policy.topic_source("a.orders") == "a"
+    assert policy.is_heartbeats_topic("a.heartbeats")
+
+
+def test_internal_topics_can_keep_the_dot() -> None:
+    kept = DefaultReplicationPolicy(separator="_", internal=InternalNames(separator="."))
+    assert kept.format_remote_topic("a", "t") == "a_t"
+    assert kept.offset_syncs_topic("b") == "mm2-offset-syncs.b.internal"
+    assert kept.checkpoints_topic("a") == "a.checkpoints.internal"
+    assert kept.is_checkpoints_topic("a.checkpoints.internal") and not kept.is_checkpoints_topic(
+        "a_checkpoints_internal"
+    )
+    assert kept.heartbeats_topic() == "heartbeats"
+
+
+def test_progress_and_claims_are_internal_whatever_the_separator_is() -> None:
+    assert UNDERSCORE.is_internal_topic("mm2-claims.a.internal")
+    assert UNDERSCORE.is_internal_topic("mm2-offset-syncs_b_internal")
+    assert not UNDERSCORE.is_internal_topic("my_internal")
+
+
+IDENTITY = IdentityReplicationPolicy(source="a", aliases=("a", "b"))
+
+
+def test_identity_keeps_names_but_those_of_heartbeats() -> None:
+    assert IDENTITY.format_remote_topic("a", "orders") == "orders"
+    assert IDENTITY.topic_source("orders") == "a"
+    assert IDENTITY.upstream_topic("orders") == "orders"
+    assert IDENTITY.original_topic("b.orders") == "b.orders"
+    assert IDENTITY.format_remote_topic("a", "heartbeats") == "a.heartbeats"
+    assert IDENTITY.topic_source("a.heartbeats") == "a"
+    assert IDENTITY.topic_source("heartbeats") is None
+    assert IDENTITY.upstream_topic("b.a.heartbeats") == "a.heartbeats"
+    assert IDENTITY.is_heartbeats_topic("b.a.heartbeats")
+    assert IdentityReplicationPolicy().topic_source("orders") is None
+
+
+@pytest.mark.parametrize("policy", [POLICY, IDENTITY])
+def test_hops_are_counted_by_the_heartbeats_that_came(policy: ReplicationPolicy) -> None:
+    topics = ["heartbeats", "b.heartbeats", "b.a.heartbeats", "c.b.a.heartbeats", "a.orders"]
+    assert count_hops(policy, topics, "b") == 1
+    assert count_hops(policy, topics, "a") == 2
+    assert count_hops(policy, [*topics, "a.heartbeats"], "a") == 1
+    assert count_hops(policy, topics, "d") == -1
+    assert count_hops(policy, ["heartbeats", "a.orders"], "a") == -1
+
+
+@given(
+    st.lists(st.sampled_from(["a", "a-b", "b", "a-b-c"]), min_size=1, max_size=4),
+    st.from_regex(r"[d-z][d-z-]{0,6}[d-z]", fullmatch=True),
+)
+def test_the_way_back_is_the_way_that_was_taken(way: list[str], topic: str) -> None:
+    """Where no alias begins as another one continues, whatever the separator."""
+    policy = DefaultReplicationPolicy(separator="/", aliases=("a", "a-b", "b", "a-b-c"))
+    remote = topic
+    for alias in way:
+        remote = policy.format_remote_topic(alias, remote)
+    assert policy.original_topic(remote) == topic
+    for alias in reversed(way):
+        assert policy.topic_source(remote) == alias
+        remote = policy.upstream_topic(remote) or ""
+    assert remote == topic

@@ -48,6 +48,9 @@ def properties_text(source: str, target: str) -> str:
         "# one broker each",
         "replication.factor = 1",
         "offset.storage.replication.factor = 1",
+        "heartbeats.topic.replication.factor = 1",
+        "checkpoints.topic.replication.factor = 1",
+        "offset-syncs.topic.replication.factor = 1",
     ]
     return "\n".join(lines) + "\n"
 

@@ -6,6 +6,8 @@ from sparkmirror.config import values as v
 from sparkmirror.config.keys.key import Key, Reader, State
 from sparkmirror.config.keys.topics import MIRROR
 
+_FORCE = State.IN_FORCE
+
 GROUPS = Key(name="groups", parse=v.regex_list, default=".*")
 GROUPS_EXCLUDE = Key(name="groups.exclude", parse=v.regex_list, default="console-consumer-.*, connect-.*, __.*")
 GROUP_FILTER_CLASS = Key(name="group.filter.class", parse=v.text, default=MIRROR + "DefaultGroupFilter")
@@ -15,14 +17,16 @@ SYNC_GROUPS = Key(name="sync.group.offsets.enabled", parse=v.boolean, default="f
 SYNC_GROUPS_INTERVAL = Key(name="sync.group.offsets.interval.seconds", parse=v.interval, default="60")
 SYNC_GROUPS_REWIND = Key(name="sync.group.offsets.rewind", parse=v.boolean, default="false")
 
-EMIT_HEARTBEATS = Key(name="emit.heartbeats.enabled", parse=v.boolean, default="true")
-HEARTBEATS_INTERVAL = Key(name="emit.heartbeats.interval.seconds", parse=v.interval, default="1")
-HEARTBEATS_MIRRORED = Key(name="heartbeats.replication.enabled", parse=v.boolean, default="true")
-EMIT_CHECKPOINTS = Key(name="emit.checkpoints.enabled", parse=v.boolean, default="true")
+EMIT_HEARTBEATS = Key(name="emit.heartbeats.enabled", parse=v.boolean, default="true", state=_FORCE)
+HEARTBEATS_INTERVAL = Key(name="emit.heartbeats.interval.seconds", parse=v.interval, default="1", state=_FORCE)
+HEARTBEATS_MIRRORED = Key(name="heartbeats.replication.enabled", parse=v.boolean, default="true", state=_FORCE)
+EMIT_CHECKPOINTS = Key(name="emit.checkpoints.enabled", parse=v.boolean, default="true", state=_FORCE)
 CHECKPOINTS_INTERVAL = Key(name="emit.checkpoints.interval.seconds", parse=v.interval, default="60")
-EMIT_OFFSET_SYNCS = Key(name="emit.offset-syncs.enabled", parse=v.boolean, default="true")
+EMIT_OFFSET_SYNCS = Key(name="emit.offset-syncs.enabled", parse=v.boolean, default="true", state=_FORCE)
 OFFSET_LAG_MAX = Key(name="offset.lag.max", parse=v.integer(0, v.LONG_MAX), default="100")
-OFFSET_SYNCS_LOCATION = Key(name="offset-syncs.topic.location", parse=v.one_of("source", "target"), default="source")
+OFFSET_SYNCS_LOCATION = Key(
+    name="offset-syncs.topic.location", parse=v.one_of("source", "target"), default="source", state=_FORCE
+)
 
 # -- internal topics
 
@@ -32,7 +36,7 @@ ALL_FACTORS = Key(
     name="replication.internal.topic.replication.factor",
     parse=v.optional(v.replication_factor),
     default="",
-    state=State.IN_FORCE,
+    state=_FORCE,
 )
 
 
@@ -41,15 +45,15 @@ def _factor(name: str, *, state: State = State.LATER, reader: Reader = Reader.CO
     return Key(name=name, parse=v.replication_factor, default="3", readers=(reader,), state=state, fallbacks=fallbacks)
 
 
-HEARTBEATS_FACTOR = _factor("heartbeats.topic.replication.factor")
-CHECKPOINTS_FACTOR = _factor("checkpoints.topic.replication.factor")
-OFFSET_SYNCS_FACTOR = _factor("offset-syncs.topic.replication.factor")
-PROGRESS_FACTOR = _factor("offset.storage.replication.factor", state=State.IN_FORCE, reader=Reader.WORKER)
+HEARTBEATS_FACTOR = _factor("heartbeats.topic.replication.factor", state=_FORCE)
+CHECKPOINTS_FACTOR = _factor("checkpoints.topic.replication.factor", state=_FORCE)
+OFFSET_SYNCS_FACTOR = _factor("offset-syncs.topic.replication.factor", state=_FORCE)
+PROGRESS_FACTOR = _factor("offset.storage.replication.factor", state=_FORCE, reader=Reader.WORKER)
 STATUS_FACTOR = _factor(
-    "status.storage.replication.factor", state=State.IN_FORCE, reader=Reader.WORKER, also=PROGRESS_FACTOR.name
+    "status.storage.replication.factor", state=_FORCE, reader=Reader.WORKER, also=PROGRESS_FACTOR.name
 )
 CONFIG_FACTOR = _factor("config.storage.replication.factor", reader=Reader.WORKER)
 
-HEARTBEATS_RETENTION = Key(name="heartbeats.topic.retention.ms", parse=v.retention, default="")
-CHECKPOINTS_RETENTION = Key(name="checkpoints.topic.retention.ms", parse=v.retention, default="")
-OFFSET_SYNCS_RETENTION = Key(name="offset-syncs.topic.retention.ms", parse=v.retention, default="")
+HEARTBEATS_RETENTION = Key(name="heartbeats.topic.retention.ms", parse=v.retention, default="", state=_FORCE)
+CHECKPOINTS_RETENTION = Key(name="checkpoints.topic.retention.ms", parse=v.retention, default="", state=_FORCE)
+OFFSET_SYNCS_RETENTION = Key(name="offset-syncs.topic.retention.ms", parse=v.retention, default="", state=_FORCE)

@@ -124,8 +124,6 @@ class Key(Generic[T_co]):
     mm2_default: str | None = None
     fallbacks: tuple[str, ...] = ()
     why: str = ""
-    # Values of a key in force that are not in force themselves.
-    later_values: frozenset[str] = frozenset()
 
     @property
     def bare(self) -> str:

@@ -21,14 +21,13 @@ TOPICS = Key(name="topics", parse=v.regex_list, default=".*", state=_FORCE)
 TOPICS_EXCLUDE = Key(
     name="topics.exclude", parse=v.regex_list, default=r"mm2.*\.internal, .*\.replica, __.*", state=_FORCE
 )
-TOPIC_FILTER_CLASS = Key(name="topic.filter.class", parse=v.text, default=MIRROR + "DefaultTopicFilter")
+TOPIC_FILTER_CLASS = Key(name="topic.filter.class", parse=v.text, default=MIRROR + "DefaultTopicFilter", state=_FORCE)
 TASKS_MAX = Key(name="tasks.max", parse=v.tasks, default="1", state=_FORCE)
 REPLICATION_FACTOR = Key(
     name="replication.factor",
     parse=v.topic_replication_factor,
     default="2",
     state=_FORCE,
-    later_values=frozenset({"source"}),
 )
 REFRESH_TOPICS = Key(name="refresh.topics.enabled", parse=v.boolean, default="true")
 # MirrorMaker 2 leaves a new topic unmirrored for ten minutes. Metadata is cheap.
@@ -42,18 +41,22 @@ REFRESH_TOPICS_INTERVAL = Key(
 
 # -- names
 
-POLICY_CLASS = Key(name="replication.policy.class", parse=v.text, default=MIRROR + "DefaultReplicationPolicy")
-SEPARATOR = Key(name="replication.policy.separator", parse=v.topic_name_part, default=".")
-INTERNAL_SEPARATOR = Key(name="replication.policy.internal.topic.separator.enabled", parse=v.boolean, default="true")
-TOPICS_MAP = Key(name="topics.map", parse=v.rename_list, default="")
-IDENTITY_BIDIRECTIONAL = Key(name="identity.bidirectional", parse=v.boolean, default="false")
-PLUGIN_PATH = Key(name="plugin.path", parse=v.text_list, default="", readers=(Reader.ANYWHERE,))
+POLICY_CLASS = Key(
+    name="replication.policy.class", parse=v.text, default=MIRROR + "DefaultReplicationPolicy", state=_FORCE
+)
+SEPARATOR = Key(name="replication.policy.separator", parse=v.topic_name_part, default=".", state=_FORCE)
+INTERNAL_SEPARATOR = Key(
+    name="replication.policy.internal.topic.separator.enabled", parse=v.boolean, default="true", state=_FORCE
+)
+TOPICS_MAP = Key(name="topics.map", parse=v.rename_list, default="", state=_FORCE)
+IDENTITY_BIDIRECTIONAL = Key(name="identity.bidirectional", parse=v.boolean, default="false", state=_FORCE)
+PLUGIN_PATH = Key(name="plugin.path", parse=v.text_list, default="", readers=(Reader.ANYWHERE,), state=_FORCE)
 
 # -- what is kept alike
 
-SYNC_CONFIGS = Key(name="sync.topic.configs.enabled", parse=v.boolean, default="true")
-SYNC_CONFIGS_INTERVAL = Key(name="sync.topic.configs.interval.seconds", parse=v.interval, default="600")
-SYNC_CONFIGS_STRICT = Key(name="sync.topic.configs.strict", parse=v.boolean, default="false")
+SYNC_CONFIGS = Key(name="sync.topic.configs.enabled", parse=v.boolean, default="true", state=_FORCE)
+SYNC_CONFIGS_INTERVAL = Key(name="sync.topic.configs.interval.seconds", parse=v.interval, default="600", state=_FORCE)
+SYNC_CONFIGS_STRICT = Key(name="sync.topic.configs.strict", parse=v.boolean, default="false", state=_FORCE)
 # The `log.` names are no topic's, so the timestamp limits are synced; as in MirrorMaker 2.
 CONFIGS_EXCLUDE = Key(
     name="config.properties.exclude",
@@ -62,9 +65,13 @@ CONFIGS_EXCLUDE = Key(
     "message.timestamp.difference.max.ms, log.message.timestamp.before.max.ms, "
     "log.message.timestamp.after.max.ms, message.timestamp.type, "
     "unclean.leader.election.enable, min.insync.replicas",
+    state=_FORCE,
 )
 CONFIG_FILTER_CLASS = Key(
-    name="config.property.filter.class", parse=v.text, default=MIRROR + "DefaultConfigPropertyFilter"
+    name="config.property.filter.class",
+    parse=v.text,
+    default=MIRROR + "DefaultConfigPropertyFilter",
+    state=_FORCE,
 )
 # Only the filter knows it in MirrorMaker 2, so that a top-level one is dropped.
 DEFAULTS_FROM = Key(
@@ -72,8 +79,9 @@ DEFAULTS_FROM = Key(
     parse=v.one_of("source", "target"),
     default="target",
     readers=(Reader.CONNECTOR_ONLY,),
+    state=_FORCE,
 )
-SYNC_ACLS = Key(name="sync.topic.acls.enabled", parse=v.boolean, default="true")
-SYNC_ACLS_INTERVAL = Key(name="sync.topic.acls.interval.seconds", parse=v.interval, default="600")
-SYNC_ACLS_PREFIXED = Key(name="sync.topic.acls.prefixed.enabled", parse=v.boolean, default="false")
-SYNC_DELETES = Key(name="sync.topic.deletes.enabled", parse=v.boolean, default="false")
+SYNC_ACLS = Key(name="sync.topic.acls.enabled", parse=v.boolean, default="true", state=_FORCE)
+SYNC_ACLS_INTERVAL = Key(name="sync.topic.acls.interval.seconds", parse=v.interval, default="600", state=_FORCE)
+SYNC_ACLS_PREFIXED = Key(name="sync.topic.acls.prefixed.enabled", parse=v.boolean, default="false", state=_FORCE)
+SYNC_DELETES = Key(name="sync.topic.deletes.enabled", parse=v.boolean, default="false", state=_FORCE)

@@ -1,0 +1,222 @@
+"""What a run of the mirror would make and change, asked of the clusters: it changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from sparkmirror.config.model import FlowConfig, MirrorConfig
+from sparkmirror.control.address import flow_address
+from sparkmirror.control.discovery import count_partitions
+from sparkmirror.control.storage import plan_storage_topics
+from sparkmirror.control.topic_facts import find_topic_facts
+from sparkmirror.errors import SparkmirrorError
+from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.log import format_topic_id
+from sparkmirror.offsets.claims import claims_topic, read_memory
+from sparkmirror.offsets.topic_memory import TopicMemory
+from sparkmirror.sync.acls import AclSync
+from sparkmirror.sync.configs import ConfigSync
+from sparkmirror.sync.deletes import is_gone, plan_deletes
+from sparkmirror.sync.topics import TopicMaker, unknown_text
+from sparkmirror.topology.acls import Acl
+from sparkmirror.topology.choose import choose_policy
+from sparkmirror.topology.fact import WHOLE_TOPIC
+from sparkmirror.topology.factors import why_impossible
+from sparkmirror.topology.internal_topics import InternalTopicPlan, plan_heartbeats_topic, plan_internal_topics
+from sparkmirror.topology.select import TopicPlan, TopicSelector, plan_topics
+
+AT_ONCE = 8  # flows that are asked at the same time
+
+CREATE, EXTEND, SET, REMOVE, GRANT, DELETE = "create", "extend", "set", "remove", "grant", "delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing to do to a topic. `values`: the same as `detail`, for programs; `refusal`: why it can't be done."""
+
+    action: str
+    cluster: str
+    topic: str
+    detail: str
+    values: Mapping[str, object] = field(default_factory=dict)
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowPlan:
+    """`problem`: why there is nothing to show; `notes`: what is worth knowing beside the steps."""
+
+    flow: str
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def plan_mirror(config: MirrorConfig) -> list[FlowPlan]:
+    """All flows, then the pairs that only emit heartbeats, at the same time."""
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="plan") as pool:
+        return [*pool.map(plan_flow, config.flows), *pool.map(plan_pair, config.heartbeat_pairs)]
+
+
+def plan_flow(flow: FlowConfig) -> FlowPlan:
+    try:
+        with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
+            return _Planner(flow, source, target).plan()
+    except SparkmirrorError as error:
+        return FlowPlan(flow=flow.name, problem=str(error))
+
+
+def plan_pair(pair: FlowConfig) -> FlowPlan:
+    """Nothing but its heartbeats' topic."""
+    try:
+        with Cluster(flow_address(pair.target, pair)) as target:
+            topic = plan_heartbeats_topic(pair, choose_policy(pair))
+            steps = tuple(_internal_steps([topic], target, target.fetch_metadata()))
+            return FlowPlan(flow=pair.name, steps=steps, notes=("not enabled: only heartbeats are emitted",))
+    except SparkmirrorError as error:
+        return FlowPlan(flow=pair.name, problem=str(error))
+
+
+class _Planner:
+    """One flow's, while its clusters are connected."""
+
+    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster) -> None:
+        self._flow = flow
+        self._source = source
+        self._target = target
+        self._selector = TopicSelector.of(flow)
+        self._here = source.fetch_metadata()
+        self._there = target.fetch_metadata()
+        self._topics = plan_topics(count_partitions(self._here), count_partitions(self._there), self._selector)
+        has_claims = claims_topic(flow.source.alias) in self._there.topics
+        self._memory = read_memory(target, flow.source.alias) if has_claims else TopicMemory()
+        self._notes: list[str] = []
+
+    def plan(self) -> FlowPlan:
+        steps = [
+            *self._internal_topics(),
+            *self._new_topics(),
+            *self._extensions(),
+            *self._configs(),
+            *self._acls(),
+            *self._deletes(),
+        ]
+        return FlowPlan(flow=self._flow.name, steps=tuple(steps), notes=tuple(self._notes))
+
+    def _internal_topics(self) -> Iterator[Step]:
+        wanted = plan_internal_topics(self._flow, self._selector.policy)
+        yield from _internal_steps(plan_storage_topics(self._flow), self._target, self._there)
+        yield from _internal_steps([t for t in wanted if not t.on_source], self._target, self._there)
+        yield from _internal_steps([t for t in wanted if t.on_source], self._source, self._here)
+
+    def _new_topics(self) -> Iterator[Step]:
+        merged = _merged(self._topics)
+        maker = TopicMaker(self._flow, self._source, self._target)
+        for new in maker.plan(self._topics.create, self._here, self._there) if self._topics.create else ():
+            self._notes += (f"{new.topic}: {warning}" for warning in new.warnings)
+            yield _creation(
+                self._flow.target.alias,
+                new.topic,
+                new.partitions,
+                new.replication_factor,
+                new.configs,
+                new.refusal or merged.get(new.topic, ""),
+            )
+
+    def _extensions(self) -> Iterator[Step]:
+        for grown in self._topics.extend:
+            present = self._there.topics[grown.topic].leaders
+            yield Step(
+                action=EXTEND,
+                cluster=self._flow.target.alias,
+                topic=grown.topic,
+                detail=f"from {len(present)} to {grown.partitions} partitions",
+                values={"partitions": grown.partitions},
+            )
+
+    def _configs(self) -> Iterator[Step]:
+        if self._flow.sync.configs_interval_s is None:
+            return
+        remotes = {pair.topic: pair.remote for pair in self._topics.pairs if pair.present and not pair.is_shared}
+        ids = {remote: format_topic_id(self._there.topics[remote].topic_id) for remote in remotes.values()}
+        sync = ConfigSync(self._flow, self._source, self._target)
+        changes, refused = sync.plan(remotes, lambda remote: self._memory.names_set(remote, ids[remote]))
+        self._notes += map(str, refused)
+        for remote, change in changes.items():
+            if change.unknown:
+                self._notes.append(f"{remote}: {unknown_text(change, self._flow.target.alias)}")
+            for name, value in change.set.items():
+                yield self._change(SET, remote, f"{name}={value}", {name: value})
+            for name in change.remove:
+                yield self._change(REMOVE, remote, name, {name: None})
+
+    def _acls(self) -> Iterator[Step]:
+        if self._flow.sync.acls_interval_s is None:
+            return
+        plan = AclSync(self._flow, self._source, self._target, self._selector).plan(count_partitions(self._here))
+        if plan.unguarded:
+            self._notes.append(f"cluster {plan.unguarded} has no authorizer: no rights (ACLs) are synced")
+        for acl in plan.missing:
+            yield self._change(GRANT, acl.name, describe_acl(acl), acl._asdict())
+
+    def _deletes(self) -> Iterator[Step]:
+        if not self._flow.sync.deletes:
+            return
+        ids = {topic.name: format_topic_id(topic.topic_id) for topic in self._there.topics.values()}
+        made = self._memory.made_from(self._here.cluster_id, ids)
+        for remote, topic in plan_deletes(made, self._here.topics, self._there.topics, self._selector).items():
+            if is_gone(self._source, topic):
+                yield self._change(DELETE, remote, f"{topic} is gone", {})
+
+    def _change(self, action: str, topic: str, detail: str, values: Mapping[str, object]) -> Step:
+        return Step(action=action, cluster=self._flow.target.alias, topic=topic, detail=detail, values=values)
+
+
+def _internal_steps(wanted: Iterable[InternalTopicPlan], cluster: Cluster, metadata: Metadata) -> Iterator[Step]:
+    alias, live = cluster.address.alias, len(metadata.brokers)
+    for topic in wanted:
+        if topic.name not in metadata.topics:
+            refusal = why_impossible(topic.key, topic.replication_factor, live, alias)
+            yield _creation(alias, topic.name, topic.partitions, topic.replication_factor, topic.configs, refusal)
+
+
+def _creation(cluster: str, topic: str, partitions: int, factor: int, configs: Mapping[str, str], refusal: str) -> Step:
+    replicas = "the broker's replication factor" if factor < 0 else f"replication factor {factor}"
+    words = [
+        f"{partitions} partition{'s' * (partitions != 1)}",
+        replicas,
+        *(f"{name}={value}" for name, value in configs.items()),
+    ]
+    return Step(
+        action=CREATE,
+        cluster=cluster,
+        topic=topic,
+        detail=", ".join(words),
+        values={"partitions": partitions, "replication_factor": factor, "configs": dict(configs)},
+        refusal=refusal,
+    )
+
+
+def _merged(topics: TopicPlan) -> dict[str, str]:
+    """Why topics that several share are not made, by remote topic."""
+    shared = [pair for pair in topics.pairs if pair.is_shared]
+    facts = find_topic_facts(shared, {})
+    return {pair.remote: facts[pair.topic, WHOLE_TOPIC].error for pair in shared}
+
+
+_PATTERNS = {3: "literal", 4: "prefixed"}
+_OPERATIONS: Sequence[str] = (
+    "UNKNOWN", "ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION",
+    "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS",
+)  # fmt: skip
+_PERMISSIONS = {2: "DENY", 3: "ALLOW"}
+
+
+def describe_acl(acl: Acl) -> str:
+    """`ALLOW READ to User:x from *`, in the words of kafka-acls."""
+    operation = _OPERATIONS[acl.operation] if 0 <= acl.operation < len(_OPERATIONS) else str(acl.operation)
+    permission = _PERMISSIONS.get(acl.permission, str(acl.permission))
+    pattern = _PATTERNS.get(acl.pattern, str(acl.pattern))
+    return f"{permission} {operation} to {acl.principal} from {acl.host} ({pattern})"

@@ -1,0 +1,45 @@
+"""The topics on a target that a flow can't do without, and whether they can be made there. Pure."""
+
+from __future__ import annotations
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.errors import ConfigError
+from sparkmirror.net.cluster import Metadata
+from sparkmirror.offsets import facts_topic, progress
+from sparkmirror.offsets.claims import claims_topic
+from sparkmirror.offsets.facts_topic import facts_topic as name_of_facts
+from sparkmirror.offsets.progress import progress_topic
+from sparkmirror.topology.factors import why_impossible
+from sparkmirror.topology.internal_topics import InternalTopicPlan
+
+OFFSETS_KEY = "offset.storage.replication.factor"
+STATUS_KEY = "status.storage.replication.factor"
+
+
+def plan_storage_topics(flow: FlowConfig) -> tuple[InternalTopicPlan, ...]:
+    """Claims, progress and facts. The status key is the user's only if it differs from the other."""
+    alias = flow.source.alias
+    factor, status_factor = flow.internal_replication_factor, flow.status_replication_factor
+    status_key = OFFSETS_KEY if status_factor == factor else STATUS_KEY
+    return (
+        InternalTopicPlan(name=claims_topic(alias), key=OFFSETS_KEY, replication_factor=factor),
+        InternalTopicPlan(
+            name=progress_topic(alias), key=OFFSETS_KEY, replication_factor=factor, partitions=progress.PARTITIONS
+        ),
+        InternalTopicPlan(
+            name=name_of_facts(alias),
+            key=status_key,
+            replication_factor=status_factor,
+            partitions=facts_topic.PARTITIONS,
+        ),
+    )
+
+
+def refuse_impossible_factors(flow: FlowConfig, target: Metadata) -> None:
+    """ConfigError before anything is made, for topics that are missing and can't be."""
+    live = len(target.brokers)
+    missing = [topic for topic in plan_storage_topics(flow) if topic.name not in target.topics]
+    said = (why_impossible(topic.key, topic.replication_factor, live, flow.target.alias) for topic in missing)
+    problems = list(dict.fromkeys(filter(None, said)))
+    if problems:
+        raise ConfigError("; ".join(problems))

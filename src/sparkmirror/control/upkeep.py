@@ -1,0 +1,174 @@
+"""What a leading driver sees to beside the copy: internal topics, configurations, rights, the end of topics.
+
+Each has its own time. What fails is said once and tried again at its next time; the copy goes on meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.discovery import Landscape, Place, count_partitions, pick_leaders
+from sparkmirror.errors import SparkmirrorError
+from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.log import format_topic_id
+from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.net.topics import delete_topic
+from sparkmirror.offsets.claims import Claims
+from sparkmirror.offsets.topic_memory import SetConfigs
+from sparkmirror.sync.acls import AclSync
+from sparkmirror.sync.configs import ConfigSync
+from sparkmirror.sync.deletes import is_gone, plan_deletes
+from sparkmirror.sync.internal_topics import why_not_made
+from sparkmirror.sync.topics import unknown_text
+from sparkmirror.topology.internal_topics import plan_heartbeats_topic, plan_internal_topics
+from sparkmirror.topology.select import TopicSelector
+from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.topic_configs import CLEANUP_POLICY, ConfigChanges
+
+log = logging.getLogger("sparkmirror.upkeep")
+
+GetStanding = Callable[[Place], Standing | None]
+
+
+class Upkeep:
+    """One flow's. Blocking; for the keeper's thread."""
+
+    def __init__(
+        self, flow: FlowConfig, source: Cluster, target: Cluster, claims: Claims, selector: TopicSelector
+    ) -> None:
+        self._flow = flow
+        self._source = source
+        self._target = target
+        self._claims = claims
+        self._selector = selector
+        self._configs = ConfigSync(flow, source, target)
+        self._acls = AclSync(flow, source, target, selector)
+        self._next_configs = self._next_acls = 0.0
+        self._said: dict[str, str] = {}
+        self._missed: set[str] = set()  # remote topics whose source was gone at the last look
+        self.has_heartbeats = False
+
+    def tend(self, landscape: Landscape, seen: tuple[Metadata, Metadata], standing: GetStanding) -> dict[str, str]:
+        """Do what is due. Returns the remote topics that were deleted, with their ids."""
+        now = time.monotonic()
+        self._guard("internal topics", lambda: self._make_internal_topics(*seen))
+        if self._flow.sync.configs_interval_s is not None and now >= self._next_configs:
+            self._next_configs = now + self._flow.sync.configs_interval_s
+            self._guard("configurations", lambda: self._sync_configs(landscape, seen, standing))
+        if self._flow.sync.acls_interval_s is not None and now >= self._next_acls:
+            self._next_acls = now + self._flow.sync.acls_interval_s
+            self._guard("rights", lambda: self._sync_acls(seen[0]))
+        deleted: dict[str, str] = {}
+        if self._flow.sync.deletes:
+            self._guard("deletions", lambda: self._sync_deletes(*seen, deleted))
+        return deleted
+
+    def _guard(self, what: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except SparkmirrorError as error:
+            self._say(what, str(error))
+
+    def _say(self, about: str, text: str, level: int = logging.WARNING) -> None:
+        """Once, until there is something else to say about it."""
+        if text and self._said.get(about) != text:
+            log.log(level, "flow %s: %s", self._flow.name, text)
+        self._said[about] = text
+
+    # -- internal topics
+
+    def _make_internal_topics(self, here: Metadata, there: Metadata) -> None:
+        policy = self._selector.policy
+        for topic in plan_internal_topics(self._flow, policy):
+            cluster, metadata = (self._source, here) if topic.on_source else (self._target, there)
+            self._say(topic.name, why_not_made(cluster, metadata, topic))
+        self.has_heartbeats = plan_heartbeats_topic(self._flow, policy).name in there.topics
+
+    # -- configurations
+
+    def _sync_configs(self, landscape: Landscape, seen: tuple[Metadata, Metadata], standing: GetStanding) -> None:
+        remotes = {pair.topic: pair.remote for pair in landscape.pairs if pair.present and not pair.is_shared}
+        ids = {remote: format_topic_id(seen[1].topics[remote].topic_id) for remote in remotes.values()}
+        memory = self._claims.memory
+        changes, refused = self._configs.plan(remotes, lambda remote: memory.names_set(remote, ids[remote]))
+        for error in refused:
+            self._say(str(error), str(error))
+        for remote, change in changes.items():
+            unknown = unknown_text(change, self._flow.target.alias)
+            self._say(f"configurations of {remote}", unknown and f"topic {remote}: {unknown}")
+        self._apply_configs(self._hold_back_compaction(changes, remotes, seen, standing), ids)
+
+    def _apply_configs(self, changes: Mapping[str, ConfigChanges], ids: Mapping[str, str]) -> None:
+        """What is set is remembered before, what is removed is forgotten after."""
+        changes = {remote: change for remote, change in changes.items() if change}
+        known = {remote: frozenset(self._claims.memory.names_set(remote, ids[remote])) for remote in changes}
+        for remote, change in changes.items():
+            self._remember(remote, ids[remote], known[remote], known[remote] | change.set.keys())
+        refused = self._configs.apply(changes)
+        for remote, change in changes.items():
+            if remote in refused:
+                self._say(f"change of {remote}", f"topic {remote}: configurations can't be changed: {refused[remote]}")
+                continue
+            done = [*(f"{name}={value}" for name, value in change.set.items()), *(f"no {n}" for n in change.remove)]
+            log.info("flow %s: topic %s: %s", self._flow.name, remote, ", ".join(done))
+            all_set = known[remote] | change.set.keys()
+            self._remember(remote, ids[remote], all_set, all_set - set(change.remove))
+
+    def _remember(self, remote: str, topic_id: str, before: frozenset[str], names: frozenset[str]) -> None:
+        if names != before:
+            self._claims.note_configs(remote, SetConfigs(topic_id, names))
+
+    def _hold_back_compaction(
+        self,
+        changes: Mapping[str, ConfigChanges],
+        remotes: Mapping[str, str],
+        seen: tuple[Metadata, Metadata],
+        standing: GetStanding,
+    ) -> dict[str, ConfigChanges]:
+        """Not before the copy has filled the log up to the source's start: a compacted topic takes no filler."""
+        wanted = {remote for remote, change in changes.items() if "compact" in change.set.get(CLEANUP_POLICY, "")}
+        places = {
+            (topic, number): (remote, number)
+            for topic, remote in remotes.items()
+            if remote in wanted and self._flow.offsets_preserve != "never"
+            for number in seen[0].topics[topic].leaders
+        }
+        starts = list_offsets(self._source, pick_leaders(seen[0], places), EARLIEST)
+        ends = list_offsets(self._target, pick_leaders(seen[1], places.values()), LATEST)
+        held = {
+            remote[0]
+            for place, remote in places.items()
+            if ends.get(remote, 0) < starts.get(place, 0) and not ((known := standing(place)) and known.translated)
+        }
+        if held:
+            self._next_configs = 0.0
+        return {r: change.without(CLEANUP_POLICY) if r in held else change for r, change in changes.items()}
+
+    # -- rights
+
+    def _sync_acls(self, here: Metadata) -> None:
+        plan = self._acls.plan(count_partitions(here))
+        if plan.unguarded:
+            said = f"cluster {plan.unguarded} has no authorizer: no rights (ACLs) are synced"
+            self._say("rights", said, logging.INFO)
+            return
+        self._acls.apply(plan)
+        if plan.missing:
+            log.info("flow %s: %d rights (ACLs) added", self._flow.name, len(plan.missing))
+
+    # -- the end of topics
+
+    def _sync_deletes(self, here: Metadata, there: Metadata, deleted: dict[str, str]) -> None:
+        """Only what was gone at the last look, too: by now nobody copies it any more."""
+        ids = {topic.name: format_topic_id(topic.topic_id) for topic in there.topics.values()}
+        made = self._claims.memory.made_from(here.cluster_id, ids)
+        gone = plan_deletes(made, here.topics.keys(), there.topics.keys(), self._selector)
+        for remote in gone.keys() & self._missed:
+            if is_gone(self._source, gone[remote]):
+                delete_topic(self._target, remote)
+                deleted[gone[remote]] = ids[remote]
+                log.info("flow %s: topic %s deleted, as %s is gone", self._flow.name, remote, gone[remote])
+        self._missed = set(gone)

@@ -1,0 +1,68 @@
+"""Topics made, extended and deleted, one at a time, by the controller."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+
+from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
+
+from sparkmirror.errors import BrokerError
+from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster
+from sparkmirror.net.response import only_answer
+from sparkmirror.protocol import codes
+
+TIMEOUT_MS = 15_000
+# Later versions name topics by id, which old clusters do not have.
+_MOST_DELETE = 5
+
+
+def create_topic(
+    cluster: Cluster,
+    name: str,
+    partitions: int,
+    replication_factor: int,
+    configs: Mapping[str, str] | None = None,
+) -> bytes | None:
+    """Create a topic; its id (zeros from brokers that have none), or None if somebody else was faster."""
+    topic = CreateTopicsRequest.CreatableTopic
+    request = CreateTopicsRequest(
+        topics=[
+            topic(
+                name=name,
+                num_partitions=partitions,
+                replication_factor=replication_factor,
+                assignments=[],
+                configs=[topic.CreatableTopicConfig(name=k, value=v) for k, v in (configs or {}).items()],
+            )
+        ],
+        timeout_ms=TIMEOUT_MS,
+        validate_only=False,
+    )
+    answer = only_answer(cluster.call_controller(request).topics, f"creation of {name}")
+    if answer.error_code not in (codes.NONE, codes.TOPIC_ALREADY_EXISTS):
+        raise BrokerError(
+            answer.error_code,
+            f"cluster {cluster.address.alias}: topic {name} can't be created: "
+            f"{codes.name_of(answer.error_code)} {answer.error_message or ''}".rstrip(),
+        )
+    if answer.error_code == codes.TOPIC_ALREADY_EXISTS:
+        return None
+    return answer.topic_id.bytes if isinstance(answer.topic_id, uuid.UUID) else NO_TOPIC_ID
+
+
+def extend_topic(cluster: Cluster, name: str, partitions: int) -> None:
+    """Give a topic so many partitions in all; that it has them already is fine."""
+    wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=partitions, assignments=None)
+    request = CreatePartitionsRequest(topics=[wanted], timeout_ms=TIMEOUT_MS, validate_only=False)
+    answer = only_answer(cluster.call_controller(request).results, f"extension of {name}")
+    if answer.error_code != codes.INVALID_PARTITIONS:
+        codes.raise_for(answer.error_code, f"topic {name} can't be extended")
+
+
+def delete_topic(cluster: Cluster, name: str) -> None:
+    """That it is gone already is fine."""
+    request = DeleteTopicsRequest(topics=[], topic_names=[name], timeout_ms=TIMEOUT_MS)
+    answer = only_answer(cluster.call_controller(request, most_version=_MOST_DELETE).responses, f"deletion of {name}")
+    if answer.error_code != codes.UNKNOWN_TOPIC_OR_PARTITION:
+        codes.raise_for(answer.error_code, f"topic {name} can't be deleted")

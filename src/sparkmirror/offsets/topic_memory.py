@@ -1,0 +1,70 @@
+"""What the mirror has done to remote topics: which it made, and which configurations it set.
+
+    key                        value
+    {"made":"a.orders"}        {"topic_id":"5d…","source":"orders","source_cluster":"Mk…"}
+    {"configs":"a.orders"}     {"topic_id":"5d…","names":["retention.ms"]}
+
+Records of the claim topic. All of it is about the topic of that id: one that was made anew is another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class MadeTopic:
+    """`source`: the topic that it mirrors, of the cluster with the id `source_cluster`; empty if that is not said."""
+
+    topic_id: str
+    source: str = ""
+    source_cluster: str = ""
+
+    def to_value(self) -> dict[str, object]:
+        return {"topic_id": self.topic_id, "source": self.source, "source_cluster": self.source_cluster}
+
+
+@dataclass(frozen=True, slots=True)
+class SetConfigs:
+    topic_id: str
+    names: frozenset[str] = frozenset()
+
+    def to_value(self) -> dict[str, object]:
+        return {"topic_id": self.topic_id, "names": sorted(self.names)}
+
+
+@dataclass(slots=True)
+class TopicMemory:
+    """By remote topic. Not for use from two threads."""
+
+    made: dict[str, MadeTopic] = field(default_factory=dict)
+    configs: dict[str, SetConfigs] = field(default_factory=dict)
+
+    def note(self, key: dict[str, Any], value: dict[str, Any]) -> None:
+        """Take in a record; what is not about topics is passed over."""
+        topic_id = str(value.get("topic_id", ""))
+        if "made" in key:
+            made = MadeTopic(topic_id, str(value.get("source", "")), str(value.get("source_cluster", "")))
+            self.made[str(key["made"])] = made
+        elif "configs" in key:
+            names = value.get("names")
+            known = frozenset(map(str, names)) if isinstance(names, list) else frozenset()
+            self.configs[str(key["configs"])] = SetConfigs(topic_id, known)
+
+    def is_made(self, topic: str, topic_id: str) -> bool:
+        made = self.made.get(topic)
+        return made is not None and made.topic_id == topic_id
+
+    def made_from(self, source_cluster: str, ids: Mapping[str, str]) -> dict[str, str]:
+        """Remote topic -> its source topic, of those made from this cluster that still have the id in `ids`."""
+        return {
+            remote: made.source
+            for remote, made in self.made.items()
+            if made.source_cluster == source_cluster and made.topic_id == ids.get(remote)
+        }
+
+    def names_set(self, topic: str, topic_id: str) -> Collection[str]:
+        known = self.configs.get(topic)
+        return known.names if known is not None and known.topic_id == topic_id else frozenset()

@@ -1,0 +1,45 @@
+"""Configurations of remote topics kept as the source's: only what differs is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.errors import BrokerError
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.configs import change_topic_configs, describe_topic_configs
+from sparkmirror.topology.choose import choose_config_filter
+from sparkmirror.topology.topic_configs import ConfigChanges, plan_config_changes
+
+NamesSet = Callable[[str], Collection[str]]
+
+
+class ConfigSync:
+    """One flow's. Blocking."""
+
+    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster) -> None:
+        self._strict = flow.sync.configs_strict
+        self._source = source
+        self._target = target
+        self._filter = choose_config_filter(flow)
+
+    def plan(self, remotes: Mapping[str, str], ours: NamesSet) -> tuple[dict[str, ConfigChanges], list[BrokerError]]:
+        """Changes by remote topic, and what could not be read.
+
+        `remotes`: source topic -> remote topic. `ours` says of a remote topic what the mirror has set on it.
+        """
+        here = describe_topic_configs(self._source, remotes.keys())
+        there = describe_topic_configs(self._target, remotes.values())
+        changes = {
+            remote: plan_config_changes(
+                here.found[topic], there.found[remote], self._filter, ours=ours(remote), strict=self._strict
+            )
+            for topic, remote in remotes.items()
+            if topic in here.found and remote in there.found
+        }
+        refused = [*here.refused.values(), *there.refused.values()]
+        return {remote: change for remote, change in changes.items() if change or change.unknown}, refused
+
+    def apply(self, changes: Mapping[str, ConfigChanges]) -> dict[str, BrokerError]:
+        """What the target refuses, by topic."""
+        return change_topic_configs(self._target, {topic: change for topic, change in changes.items() if change})

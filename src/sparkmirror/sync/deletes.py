@@ -1,0 +1,37 @@
+"""Remote topics whose source topic is gone, where `sync.topic.deletes.enabled` asks for their end.
+
+A topic that a user may not see any more looks as if it were gone, and so does every topic of an empty cluster under the
+old address. So a remote topic goes only if the mirror made it, from a topic of this very cluster that the file still
+names, and if the source says of that name that there is no such topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.protocol import codes
+from sparkmirror.topology.select import TopicSelector
+
+
+def plan_deletes(
+    made: Mapping[str, str], source_topics: Collection[str], target_topics: Collection[str], selector: TopicSelector
+) -> dict[str, str]:
+    """Remote topic -> its source topic that is not listed any more. `made`: the same of all that the mirror made."""
+    in_use = {selector.remote_name(topic) for topic in source_topics if selector.should_replicate(topic)}
+    return {
+        remote: topic
+        for remote, topic in made.items()
+        if topic
+        and topic not in source_topics
+        and remote in target_topics
+        and remote not in in_use
+        and selector.should_replicate(topic)
+        and selector.remote_name(topic) == remote
+    }
+
+
+def is_gone(source: Cluster, topic: str) -> bool:
+    """Whether the source says so of this very name."""
+    info = source.fetch_metadata([topic]).topics.get(topic)
+    return info is not None and info.error == codes.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,97 @@
+"""Remote topics made like their source topics: partitions, replicas, configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.configs import Described, describe_topic_configs
+from sparkmirror.net.offsets import EARLIEST, list_offsets
+from sparkmirror.net.topics import create_topic
+from sparkmirror.topology.choose import choose_config_filter
+from sparkmirror.topology.factors import plan_factor, why_impossible
+from sparkmirror.topology.select import TopicToCreate
+from sparkmirror.topology.topic_configs import CLEANUP_POLICY, ConfigChanges, plan_new_configs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTopic:
+    """A remote topic to make. `refusal`: why it can't be; `warnings`: what is not as on the source."""
+
+    topic: str
+    source: str
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str] = field(default_factory=dict)
+    refusal: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class TopicMaker:
+    """One flow's. Blocking."""
+
+    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster) -> None:
+        self._flow = flow
+        self._source = source
+        self._target = target
+        self._filter = choose_config_filter(flow)
+
+    def plan(self, wanted: Sequence[TopicToCreate], source: Metadata, target: Metadata) -> list[NewTopic]:
+        """Asks for the source topics' configurations, and changes nothing."""
+        described = describe_topic_configs(self._source, {new.source for new in wanted})
+        known = self._known_configs(target)
+        planned = [self._plan_one(new, source, target, described, known) for new in wanted]
+        return self._hold_back_compaction(planned, source)
+
+    def make(self, new: NewTopic) -> bytes | None:
+        """The new topic's id; None if somebody else was faster."""
+        return create_topic(self._target, new.topic, new.partitions, new.replication_factor, new.configs)
+
+    def _plan_one(
+        self,
+        new: TopicToCreate,
+        source: Metadata,
+        target: Metadata,
+        described: Described,
+        known: Collection[str] | None,
+    ) -> NewTopic:
+        live = len(target.brokers)
+        alias = self._target.address.alias
+        factor = plan_factor(self._flow.replication_factor, source.topics[new.source].replicas, live, alias)
+        entries = described.found.get(new.source, {})
+        changes = plan_new_configs(entries, entries if known is None else known, self._filter)
+        refused = described.refused.get(new.source)
+        return NewTopic(
+            topic=new.topic,
+            source=new.source,
+            partitions=new.partitions,
+            replication_factor=factor.value,
+            configs=changes.set,
+            refusal=str(refused or "") or why_impossible("replication.factor", factor.value, live, alias),
+            warnings=tuple(filter(None, (factor.warning, unknown_text(changes, alias)))),
+        )
+
+    def _known_configs(self, target: Metadata) -> Collection[str] | None:
+        """What the target's brokers call configurations, by any topic of theirs; None if they have no topic to ask."""
+        some = next((topic.name for topic in target.topics.values() if not topic.error), None)
+        described = describe_topic_configs(self._target, [some] if some else [])
+        return described.found.get(some) if some else None
+
+    def _hold_back_compaction(self, planned: Sequence[NewTopic], source: Metadata) -> list[NewTopic]:
+        """A compacted topic can't be filled up to a log start above 0. It is compacted when the copy has begun."""
+        fills = self._flow.offsets_preserve != "never"
+        compacted = [new for new in planned if fills and "compact" in new.configs.get(CLEANUP_POLICY, "")]
+        leaders = {(n.source, p): leader for n in compacted for p, leader in source.topics[n.source].leaders.items()}
+        starts = list_offsets(self._source, leaders, EARLIEST)
+        late = {topic for (topic, _), start in starts.items() if start > 0}
+        return [_without_cleanup(new) if new in compacted and new.source in late else new for new in planned]
+
+
+def unknown_text(changes: ConfigChanges, target: str) -> str:
+    return f"cluster {target} does not know {', '.join(changes.unknown)}" if changes.unknown else ""
+
+
+def _without_cleanup(new: NewTopic) -> NewTopic:
+    return replace(new, configs={name: value for name, value in new.configs.items() if name != CLEANUP_POLICY})

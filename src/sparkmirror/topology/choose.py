@@ -1,0 +1,102 @@
+"""From a flow's settings to its policy and filters: Kafka's Java classes by name, else a user's Python class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.errors import ConfigError
+from sparkmirror.topology.custom import CustomConfigPropertyFilter, CustomGroupFilter, CustomPolicy, CustomTopicFilter
+from sparkmirror.topology.filters import (
+    ConfigPropertyFilter,
+    DefaultConfigPropertyFilter,
+    DefaultGroupFilter,
+    DefaultTopicFilter,
+    GroupFilter,
+    NameFilter,
+    TopicFilter,
+)
+from sparkmirror.topology.plugins import load_plugin
+from sparkmirror.topology.policy import (
+    DOT,
+    DefaultReplicationPolicy,
+    IdentityReplicationPolicy,
+    InternalNames,
+    ReplicationPolicy,
+)
+
+# Where Kafka, guides to it and Strimzi's extensions have these classes.
+_PACKAGES = ("org.apache.kafka.connect.mirror.", "org.apache.kafka.mirror.", "io.strimzi.kafka.connect.mirror.")
+_JAVA = ("org.", "com.", "io.", "net.")
+# Guides name the Legacy one, which keeps names as the first MirrorMaker did.
+_KEEP_NAMES = ("IdentityReplicationPolicy", "LegacyReplicationPolicy")
+
+
+def choose_policy(flow: FlowConfig) -> ReplicationPolicy:
+    naming = flow.naming
+    internal = InternalNames(separator=naming.separator if naming.internal_separator else DOT)
+    name = _simple_name(naming.policy_class)
+    if name == "DefaultReplicationPolicy":
+        return DefaultReplicationPolicy(separator=naming.separator, aliases=flow.aliases, internal=internal)
+    if name in _KEEP_NAMES:
+        return IdentityReplicationPolicy(
+            separator=naming.separator, aliases=flow.aliases, internal=internal, source=flow.source.alias
+        )
+    return CustomPolicy(_load(CustomPolicy.KEY, naming.policy_class, flow), internal)
+
+
+def keeps_names(flow: FlowConfig) -> bool:
+    return _simple_name(flow.naming.policy_class) in _KEEP_NAMES
+
+
+def choose_topic_filter(flow: FlowConfig) -> TopicFilter:
+    if _simple_name(flow.topic_filter_class) == "DefaultTopicFilter":
+        return DefaultTopicFilter(NameFilter.of(flow.topics, flow.topics_exclude))
+    return CustomTopicFilter(_load(CustomTopicFilter.KEY, flow.topic_filter_class, flow))
+
+
+def choose_group_filter(
+    flow: FlowConfig, class_name: str, include: Sequence[str], exclude: Sequence[str]
+) -> GroupFilter:
+    if _simple_name(class_name) == "DefaultGroupFilter":
+        return DefaultGroupFilter(NameFilter.of(include, exclude))
+    return CustomGroupFilter(_load(CustomGroupFilter.KEY, class_name, flow))
+
+
+def choose_config_filter(flow: FlowConfig) -> ConfigPropertyFilter:
+    sync = flow.sync
+    if _simple_name(sync.config_filter_class) == "DefaultConfigPropertyFilter":
+        return DefaultConfigPropertyFilter.of(sync.configs_exclude, sync.defaults_from)
+    return CustomConfigPropertyFilter(_load(CustomConfigPropertyFilter.KEY, sync.config_filter_class, flow))
+
+
+def _simple_name(class_name: str) -> str:
+    """`DefaultReplicationPolicy` for Kafka's own, the whole name for all others."""
+    for package in _PACKAGES:
+        if class_name.startswith(package):
+            return class_name.removeprefix(package)
+    return class_name
+
+
+def _load(key: str, class_name: str, flow: FlowConfig) -> object:
+    if class_name.startswith(_JAVA) and not flow.naming.plugin_path:
+        raise ConfigError(
+            f"{key}={class_name} looks like a Java class, which can't run here: write it as a Python class, "
+            "and name its folder in plugin.path"
+        )
+    return load_plugin(key, class_name, flow.naming.plugin_path, _settings(flow))
+
+
+def _settings(flow: FlowConfig) -> dict[str, str]:
+    """What a plugin's `configure` gets, under MirrorMaker 2's own keys."""
+    return {
+        "source.cluster.alias": flow.source.alias,
+        "target.cluster.alias": flow.target.alias,
+        "clusters": ",".join(flow.aliases),
+        "replication.policy.separator": flow.naming.separator,
+        "replication.policy.internal.topic.separator.enabled": str(flow.naming.internal_separator).lower(),
+        "topics": ",".join(flow.topics),
+        "topics.exclude": ",".join(flow.topics_exclude),
+        "config.properties.exclude": ",".join(flow.sync.configs_exclude),
+        "use.defaults.from": flow.sync.defaults_from,
+    }

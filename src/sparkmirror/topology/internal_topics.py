@@ -1,0 +1,65 @@
+"""The topics that MirrorMaker 2's connectors keep beside the data, as it makes them. Pure.
+
+    name                              cluster                     what for
+    heartbeats                        target                      shows that the flow's target can be written
+    <source>.checkpoints.internal     target                      consumer groups' offsets, translated
+    mm2-offset-syncs.<other>.internal as its location says        pairs of source and target offsets
+
+One partition each, compacted. With a retention time they are deleted by age as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.config.parts import InternalTopicConfig
+from sparkmirror.topology.policy import ReplicationPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InternalTopicPlan:
+    """`key`: the setting that its replication factor comes from."""
+
+    name: str
+    on_source: bool = False
+    key: str
+    replication_factor: int
+    partitions: int = 1
+    configs: Mapping[str, str] = field(default_factory=lambda: {"cleanup.policy": "compact"})
+
+
+def plan_heartbeats_topic(flow: FlowConfig, policy: ReplicationPolicy) -> InternalTopicPlan:
+    return _plan("heartbeats", policy.heartbeats_topic(), flow.heartbeats.topic)
+
+
+def plan_internal_topics(flow: FlowConfig, policy: ReplicationPolicy) -> tuple[InternalTopicPlan, ...]:
+    """Those whose feature is on."""
+    on_source = flow.offset_syncs.location == "source"
+    other = flow.target.alias if on_source else flow.source.alias
+    wanted = (
+        (flow.heartbeats.topic, plan_heartbeats_topic(flow, policy)),
+        (
+            flow.checkpoints_topic,
+            _plan("checkpoints", policy.checkpoints_topic(flow.source.alias), flow.checkpoints_topic),
+        ),
+        (
+            flow.offset_syncs.topic,
+            _plan("offset-syncs", policy.offset_syncs_topic(other), flow.offset_syncs.topic, on_source=on_source),
+        ),
+    )
+    return tuple(plan for config, plan in wanted if config.is_wanted)
+
+
+def _plan(kind: str, name: str, config: InternalTopicConfig, *, on_source: bool = False) -> InternalTopicPlan:
+    configs = {"cleanup.policy": "compact"}
+    if config.retention_ms is not None:
+        configs = {"cleanup.policy": "compact,delete", "retention.ms": str(config.retention_ms)}
+    return InternalTopicPlan(
+        name=name,
+        on_source=on_source,
+        key=f"{kind}.topic.replication.factor",
+        replication_factor=config.replication_factor,
+        configs=configs,
+    )

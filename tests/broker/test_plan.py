@@ -1,0 +1,63 @@
+"""`sparkmirror plan` shows what a run would do, and does nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.conftest import Pair
+from tests.support.command import run_command
+from tests.support.flows import only_flow, write_flow
+from tests.support.kafka_client import create_topic, topics
+from tests.support.topic_admin import topic_configs
+
+OFF = {"emit.heartbeats.enabled": "false", "emit.checkpoints.enabled": "false", "emit.offset-syncs.enabled": "false"}
+
+
+def test_it_shows_topics_partitions_and_configurations_and_changes_nothing(
+    pair: Pair, topic: str, tmp_path: Path
+) -> None:
+    new, old = f"{topic}-new", f"{topic}-old"
+    file = write_flow(tmp_path, pair.source, pair.target, f"{topic}.*", OFF)
+    alias = only_flow(file).source.alias
+    create_topic(pair.source, new, 2, config={"retention.ms": "1000000"})
+    create_topic(pair.source, old, 3, config={"cleanup.policy": "compact"})
+    create_topic(pair.target, f"{alias}.{old}", 1)
+    before = topics(pair.source), topics(pair.target)
+    shown = run_command("plan", str(file))
+    assert shown.returncode == 0, shown.stderr
+    lines = [line.split(maxsplit=3) for line in shown.stdout.splitlines()]
+    assert ["create", "B", f"{alias}.{new}", "2 partitions, replication factor 1, retention.ms=1000000"] in lines
+    assert ["extend", "B", f"{alias}.{old}", "from 1 to 3 partitions"] in lines
+    assert ["set", "B", f"{alias}.{old}", "cleanup.policy=compact"] in lines
+    assert shown.stdout.startswith(f"{alias}->B: 6 to do\n")
+    steps = json.loads(run_command("plan", str(file), "--json").stdout)["flows"][0]["steps"]
+    assert [s["topic"] for s in steps if s["action"] == "create"][-1] == f"{alias}.{new}"
+    assert (topics(pair.source), topics(pair.target)) == before
+    assert topic_configs(pair.target, f"{alias}.{old}") == {}
+
+
+def test_what_cannot_be_is_refused_with_key_value_and_one_that_works(pair: Pair, topic: str, tmp_path: Path) -> None:
+    create_topic(pair.source, topic, 1)
+    file = write_flow(tmp_path, pair.source, pair.target, topic, {"replication.factor": "2"})
+    shown = run_command("plan", str(file))
+    assert shown.returncode == 1
+    assert "replication.factor is 2, but cluster B has 1 live broker: set it to 1" in shown.stdout
+    assert "heartbeats.topic.replication.factor is 3, but cluster B has 1 live broker: set it to 1" in shown.stdout
+
+
+def test_identity_both_ways_is_refused_by_plan_and_run(pair: Pair, tmp_path: Path) -> None:
+    extra = {"replication.policy.class": "IdentityReplicationPolicy"}
+    file = write_flow(tmp_path, pair.source, pair.target, ".*", extra)
+    alias = only_flow(file).source.alias
+    file.write_text(file.read_text() + f"B->{alias}.enabled = true\n")
+    for verb in ("plan", "run"):
+        done = run_command(verb, str(file))
+        assert done.returncode == 2
+        assert "lead in a circle" in done.stderr and "identity.bidirectional=true" in done.stderr
+
+
+def test_a_cluster_that_does_not_answer_is_exit_code_3(tmp_path: Path, topic: str, pair: Pair) -> None:
+    file = write_flow(tmp_path, "127.0.0.1:1", pair.target, topic, OFF)
+    shown = run_command("plan", str(file))
+    assert shown.returncode == 3 and "no broker answers" in shown.stdout

@@ -1,0 +1,217 @@
+"""Remote topics are made like their sources and kept so, on real brokers: a keeper without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.embedded import KafkaCluster
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.delete import delete_records
+from sparkmirror.offsets.claims import claims_topic, read_memory
+from sparkmirror.offsets.internal_topic import InternalTopic
+from tests.conftest import Pair
+from tests.support.flows import only_flow, write_flow
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, topics, watermarks
+from tests.support.keepers import keeping
+from tests.support.topic_admin import change_configs, topic_configs
+
+MakeFlow = Callable[..., FlowConfig]
+OFTEN = {"refresh.topics.interval.seconds": "0.3", "sync.topic.configs.interval.seconds": "0.3"}
+
+
+@pytest.fixture
+def make_flow(pair: Pair, tmp_path: Path) -> MakeFlow:
+    def make(names: str, extra: Mapping[str, str] | None = None, target: str = pair.target) -> FlowConfig:
+        return only_flow(write_flow(tmp_path, pair.source, target, names, OFTEN | dict(extra or {})))
+
+    return make
+
+
+def records_written(flow: FlowConfig) -> int:
+    """How far the claim topic is, which tells of every configuration that is set."""
+    with Cluster(ClusterAddress(alias="B", bootstrap=flow.target.bootstrap_servers)) as cluster:
+        topic = InternalTopic(cluster, claims_topic(flow.source.alias), partitions=1, replication_factor=-1)
+        return sum(b'"configs"' in (record.key or b"") for record in topic.read())
+
+
+def names_remembered(flow: FlowConfig, topic: str) -> set[str]:
+    with Cluster(ClusterAddress(alias="B", bootstrap=flow.target.bootstrap_servers)) as cluster:
+        return set(read_memory(cluster, flow.source.alias).configs[topic].names)
+
+
+def test_a_topic_is_made_with_the_sources_partitions_and_configurations(
+    pair: Pair, topic: str, make_flow: MakeFlow
+) -> None:
+    set_there = {"retention.ms": "123456789", "cleanup.policy": "compact", "segment.bytes": "1048576"}
+    create_topic(
+        pair.source,
+        topic,
+        3,
+        config=set_there | {"min.insync.replicas": "1", "message.timestamp.type": "LogAppendTime"},
+    )
+    flow = make_flow(topic)
+    remote = f"{flow.source.alias}.{topic}"
+    with keeping(flow):
+        await_condition(lambda: remote in topics(pair.target), "the topic")
+        assert len(watermarks(pair.target, remote)) == 3
+        assert topic_configs(pair.target, remote) == set_there  # the default exclude list leaves two out
+        assert names_remembered(flow, remote) == set_there.keys()
+
+
+def test_only_what_changed_is_written_and_what_a_user_set_by_hand_stays(
+    pair: Pair, topic: str, make_flow: MakeFlow
+) -> None:
+    create_topic(pair.source, topic, 1, config={"retention.ms": "1000000", "segment.bytes": "2000000"})
+    flow = make_flow(topic)
+    remote = f"{flow.source.alias}.{topic}"
+    with keeping(flow):
+        await_condition(lambda: remote in topics(pair.target), "the topic")
+        change_configs(pair.target, remote, {"max.message.bytes": "5000", "min.insync.replicas": "1"})
+        change_configs(
+            pair.source, topic, {"retention.ms": "2000000", "delete.retention.ms": "77", "segment.bytes": None}
+        )
+        wanted = {"retention.ms": "2000000", "delete.retention.ms": "77"}
+        by_hand = {"max.message.bytes": "5000", "min.insync.replicas": "1"}
+        await_condition(lambda: topic_configs(pair.target, remote) == wanted | by_hand, "the changes")
+        assert names_remembered(flow, remote) == wanted.keys()
+        before = records_written(flow)
+        change_configs(pair.source, topic, {"flush.ms": "1000"})
+        await_condition(lambda: "flush.ms" in topic_configs(pair.target, remote), "one more")
+        assert records_written(flow) == before + 1  # and nothing in the runs between
+
+
+def test_strict_is_mirrormakers_rule(pair: Pair, topic: str, make_flow: MakeFlow) -> None:
+    create_topic(pair.source, topic, 1, config={"retention.ms": "1000000"})
+    flow = make_flow(topic, {"sync.topic.configs.strict": "true"})
+    remote = f"{flow.source.alias}.{topic}"
+    create_topic(pair.target, remote, 1, config={"delete.retention.ms": "5000", "min.insync.replicas": "1"})
+    with keeping(flow):
+        wanted = {"retention.ms": "1000000", "min.insync.replicas": "1"}  # what is excluded stays
+        await_condition(lambda: topic_configs(pair.target, remote) == wanted, "MirrorMaker 2's configurations")
+
+
+def test_defaults_of_the_source_are_set_where_they_are_asked_for(pair: Pair, topic: str, make_flow: MakeFlow) -> None:
+    create_topic(pair.source, topic, 1)
+    flow = make_flow(topic, {"use.defaults.from": "source"})
+    remote = f"{flow.source.alias}.{topic}"
+    with keeping(flow):
+        await_condition(lambda: remote in topics(pair.target), "the topic")
+        assert topic_configs(pair.target, remote)["retention.ms"] == "604800000"
+
+
+def test_configurations_are_left_alone_where_their_sync_is_off(pair: Pair, topic: str, make_flow: MakeFlow) -> None:
+    create_topic(pair.source, topic, 1, config={"retention.ms": "1000000"})
+    flow = make_flow(topic, {"sync.topic.configs.enabled": "false"})
+    remote = f"{flow.source.alias}.{topic}"
+    create_topic(pair.target, remote, 1)
+    with keeping(flow) as (keeper, _):
+        await_condition(lambda: keeper.view.landscape is not None, "a look")
+        assert topic_configs(pair.target, remote) == {}
+
+
+def test_a_missing_target_topic_is_made_again_by_the_mirror_and_not_by_asking_for_it(
+    pair: Pair, topic: str, make_flow: MakeFlow
+) -> None:
+    """With auto.create.topics.enable on, a careless request would make it with one partition."""
+    create_topic(pair.source, topic, 3, config={"retention.ms": "1000000"})
+    with KafkaCluster(name="auto", overrides={"auto.create.topics.enable": "true"}) as auto:
+        flow = make_flow(topic, target=auto.bootstrap_servers)
+        remote = f"{flow.source.alias}.{topic}"
+        with keeping(flow):
+            await_condition(lambda: remote in topics(auto.bootstrap_servers), "the topic")
+            delete_topic(auto.bootstrap_servers, remote)
+            await_condition(lambda: remote in topics(auto.bootstrap_servers), "the topic again")
+            await_condition(lambda: len(watermarks(auto.bootstrap_servers, remote)) == 3, "its partitions")
+            assert topic_configs(auto.bootstrap_servers, remote) == {"retention.ms": "1000000"}
+        made = {name for name in topics(auto.bootstrap_servers) if not name.startswith(("__", "mm2-"))}
+        assert made == {remote}
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_deletion_reaches_the_target_only_where_it_is_asked_for(
+    pair: Pair, topic: str, make_flow: MakeFlow, enabled: bool
+) -> None:
+    kept = f"{topic}-by-hand"
+    create_topic(pair.source, topic, 1)
+    create_topic(pair.source, kept, 1)
+    flow = make_flow(f"{topic}.*", {"sync.topic.deletes.enabled": str(enabled)})
+    remote, by_hand = f"{flow.source.alias}.{topic}", f"{flow.source.alias}.{kept}"
+    create_topic(pair.target, by_hand, 1)
+    with keeping(flow) as (keeper, _):
+        await_condition(lambda: remote in topics(pair.target), "the topic")
+        delete_topic(pair.source, topic)
+        delete_topic(pair.source, kept)
+        await_condition(lambda: keeper.view.landscape is not None and not keeper.view.landscape.pairs, "a look")
+        if enabled:
+            await_condition(lambda: remote not in topics(pair.target), "its end")
+        else:
+            looked = keeper.view.landscape
+            await_condition(lambda: keeper.view.landscape is not looked, "another look")
+        left = topics(pair.target)
+        assert (remote in left) is not enabled
+        assert by_hand in left  # somebody else made it
+
+
+def test_factors_are_compared_with_live_brokers_before_anything_is_made(
+    pair: Pair, topic: str, make_flow: MakeFlow, caplog: pytest.LogCaptureFixture
+) -> None:
+    create_topic(pair.source, topic, 1)
+    flow = make_flow(topic, {"offset.storage.replication.factor": "2", "replication.factor": "1"})
+    before = topics(pair.target)
+    with pytest.raises(AssertionError, match="the lead"), keeping(flow, deadline_s=2):
+        pass
+    assert "offset.storage.replication.factor is 2, but cluster B has 1 live broker: set it to 1" in caplog.text
+    assert topics(pair.target) == before
+
+
+def test_the_sources_factor_is_capped_with_a_warning(
+    topic: str, tmp_path: Path, pair: Pair, caplog: pytest.LogCaptureFixture
+) -> None:
+    with KafkaCluster(brokers=2, name="wide") as wide:
+        create_topic(wide.bootstrap_servers, topic, 1, replicas=2)
+        extra = OFTEN | {"replication.factor": "source"}
+        flow = only_flow(write_flow(tmp_path, wide.bootstrap_servers, pair.target, topic, extra))
+        remote = f"{flow.source.alias}.{topic}"
+        with keeping(flow):
+            await_condition(lambda: remote in topics(pair.target), "the topic")
+    assert "the source topic has 2 replicas, and cluster B has 1 live broker: it gets 1" in caplog.text
+
+
+def test_internal_topics_are_made_with_mirrormakers_names_and_cleanup(
+    pair: Pair, topic: str, make_flow: MakeFlow
+) -> None:
+    factors = {f"{kind}.topic.replication.factor": "1" for kind in ("checkpoints", "offset-syncs")}
+    flow = make_flow(
+        topic,
+        factors | {"emit.heartbeats.enabled": "false", "checkpoints.topic.retention.ms": "86400000"},
+    )
+    checkpoints, syncs = f"{flow.source.alias}.checkpoints.internal", "mm2-offset-syncs.B.internal"
+    with keeping(flow):
+        await_condition(lambda: checkpoints in topics(pair.target) and syncs in topics(pair.source), "both topics")
+    assert topic_configs(pair.target, checkpoints) == {"cleanup.policy": "compact,delete", "retention.ms": "86400000"}
+    assert topic_configs(pair.source, syncs) == {"cleanup.policy": "compact"}
+    assert len(watermarks(pair.target, checkpoints)) == len(watermarks(pair.source, syncs)) == 1
+    delete_topic(pair.source, syncs)
+
+
+def test_compaction_waits_until_the_log_can_begin_above_0(pair: Pair, topic: str, make_flow: MakeFlow) -> None:
+    """A compacted topic takes no filler; offsets would have to be translated."""
+    create_topic(pair.source, topic, 1, config={"cleanup.policy": "compact,delete"})
+    produce(pair.source, topic, ({"key": b"%d" % i, "value": b"x"} for i in range(20)))
+    with Cluster(ClusterAddress(alias="A", bootstrap=(pair.source,))) as source:
+        leader = source.fetch_metadata([topic]).topics[topic].leaders[0]
+        assert delete_records(source, {(topic, 0): leader}, {(topic, 0): 10}) == {(topic, 0): 0}
+    flow = make_flow(topic)
+    remote = f"{flow.source.alias}.{topic}"
+    with keeping(flow):
+        await_condition(lambda: remote in topics(pair.target), "the topic")
+        assert topic_configs(pair.target, remote) == {}
+        produce(pair.target, remote, ({"key": b"%d" % i, "value": b"x"} for i in range(10)))  # the copy's filler
+        await_condition(
+            lambda: topic_configs(pair.target, remote) == {"cleanup.policy": "compact,delete"}, "compaction"
+        )
