@@ -12,12 +12,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.support.quota import limit_client
 
 from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
-from tests.support.quota import limit_client
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs import (
     make_compacted,

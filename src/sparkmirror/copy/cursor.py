@@ -138,6 +138,7 @@ class Cursor:
 
     def take_runs(self, runs: list[tuple[Run, int]], end: int) -> None:
         """Queue records that were encoded elsewhere; up to `end` there are no others."""
+        self.queue.epoch = -1  # rows do not say it
         self.queue.add_runs(runs)
         self.queue.add_hole(end)
         self.note_passed()

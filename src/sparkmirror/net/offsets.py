@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka.protocol.admin import DescribeProducersRequest
+from kafka.protocol.consumer import OffsetForLeaderEpochRequest
 
 from sparkmirror.net.cluster import Cluster, Leader, group_by
 from sparkmirror.protocol import list_offsets as protocol
@@ -31,6 +32,14 @@ class OpenTransaction:
 
     producer_id: int
     first: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """Up to `end` a log is that of `epoch`, the newest one that it shares with who asked. -1: it can't say."""
+
+    epoch: int
+    end: int
 
 
 def list_offsets(
@@ -82,6 +91,32 @@ def describe_open_transactions(
     for partition, producers in _describe(cluster, leaders):
         begun = sorted((s.current_txn_start_offset, s.producer_id) for s in producers)
         found[partition] = [OpenTransaction(producer_id, first) for first, producer_id in begun if first >= 0]
+    return found
+
+
+def fetch_epoch_ends(
+    cluster: Cluster, leaders: Mapping[Partition, Leader], epochs: Mapping[Partition, int]
+) -> dict[Partition, EpochEnd]:
+    """Where the logs of leaders still are those of earlier epochs (KIP-320); errors are left out."""
+    found: dict[Partition, EpochEnd] = {}
+    of_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+    for node, group in _by_node({partition: leaders[partition] for partition in epochs}).items():
+        topics = [
+            of_topic(
+                topic=name,
+                partitions=[
+                    of_topic.OffsetForLeaderPartition(
+                        partition=key[1], current_leader_epoch=leaders[key].epoch, leader_epoch=epochs[key]
+                    )
+                    for key in keys
+                ],
+            )
+            for name, keys in group_by(group, lambda item: item[0]).items()
+        ]
+        for answer in cluster.call(node, OffsetForLeaderEpochRequest(replica_id=-1, topics=topics)).topics:
+            for p in answer.partitions:
+                if not p.error_code:
+                    found[answer.topic, p.partition] = EpochEnd(p.leader_epoch, p.end_offset)
     return found
 
 
