@@ -17,7 +17,7 @@ from typing import Protocol
 
 from sparkmirror.copy.appender import Appender, Filled
 from sparkmirror.copy.beginning import NoteStanding
-from sparkmirror.copy.cursor import Cursor
+from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.fetcher import LONGEST_WAIT_MS, Fetcher
 from sparkmirror.copy.lease import TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
@@ -150,8 +150,12 @@ class Copy:
         if not pause_s:
             for fetcher in list(self._fetchers.values()):
                 self._guarded(fetcher.channel, lambda f=fetcher: self._fetch_more(f, now))  # type: ignore[misc]
+        for appender in list(self._appenders.values()):
+            if appender.is_due(now):
+                self._send(appender)
         longest = RETRY_EVERY_S if self._roster.lost else pause_s or RECEIPTS_EVERY_S
-        self._poll(min(longest, RECEIPTS_EVERY_S, max(0.0, self._deadline - now)))
+        pauses = [side.paused_until - now for side in self._sides() if side.paused_until > now]
+        self._poll(min(longest, RECEIPTS_EVERY_S, max(0.0, self._deadline - now), *pauses))
         self._drop_overdue()
 
     def _poll(self, timeout_s: float) -> None:
@@ -274,7 +278,7 @@ class Copy:
 
     def _take_slow_fill(self, filled: Filled) -> None:
         appender = self._appenders.get(filled.cursor.target_node)
-        if appender is not None:
+        if appender is not None and filled.term == filled.cursor.term:
             filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
             self._roster.take_event(appender, filled, time.monotonic())
             self._send(appender)
@@ -297,6 +301,8 @@ class Copy:
     def _take_finding(self, finding: Finding) -> None:
         cursor, now = finding.cursor, time.monotonic()
         self._asked.discard(cursor)
+        if cursor.state is not State.LOST:
+            return
         if isinstance(finding.result, str):
             self._roster.lose(cursor, finding.result, now)
             return

@@ -445,7 +445,7 @@ class PositionFinder:
         self._tolerate(place, self._rules.on_gap, facts.gap(position.next_offset, start))
         if position.translated:
             return replace(position, next_offset=start, source_epoch=-1)
-        if start - position.next_offset > self._rules.max_hole:
+        if start - position.next_offset > self._rules.max_hole or self._rules.fill_with == NOTHING:
             why = f"source offsets {position.next_offset}..{start - 1} were removed before they were copied"
             self._require_equal_or_auto(why)
             return replace(position, next_offset=start, source_epoch=-1, translated=why, is_news=True)

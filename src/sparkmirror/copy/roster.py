@@ -14,7 +14,6 @@ from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, LeasePartition, Rules
 from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
 from sparkmirror.copy.position import Place, Position
-from sparkmirror.copy.queue import Hole
 from sparkmirror.copy.receipt import GOES_ON, NOTED, STOPPED, WAITING, ReceiptBook
 from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.protocol import codes, fetch
@@ -78,6 +77,10 @@ class Roster:
         self.held_bytes += cursor.held_bytes - before
         if cursor.queue.skipped > skipped:
             self.book.note_holes(cursor.place, cursor.queue.skipped - skipped)
+        for record in cursor.queue.left_out:
+            fact = facts.too_large(*record)
+            self.book.note_fact(cursor.place, NOTED, f"{fact.name}: {fact}")
+        cursor.queue.left_out.clear()
         why = self._why_unequal(cursor)
         if why:
             cursor.unequal = why
@@ -87,8 +90,8 @@ class Roster:
 
     def _why_unequal(self, cursor: Cursor) -> str:
         """Holes that can't be filled, or are too large to be."""
-        hole = cursor.queue.last
-        if not isinstance(hole, Hole):
+        hole, cursor.queue.widest = cursor.queue.widest, None
+        if hole is None:
             return ""
         if self._rules.fill_with == NOTHING:
             return f"source offsets {hole.first}..{hole.end - 1} are a hole, and the target permits no markers"
@@ -180,7 +183,6 @@ class Roster:
             self.stop(cursor, fact)
             return
         cursor.queue.largest_record = len(ready.batch) - 1
-        self.book.note_fact(cursor.place, NOTED, f"{fact.name}: {fact}")
         self.lose(cursor, "a record is left out", now)
         cursor.retry_at = now
 

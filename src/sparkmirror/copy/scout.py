@@ -117,7 +117,8 @@ class Scout:
 
     def _fill(self, fills: Fills) -> None:
         with self.writing:
-            answer = fill_slowly(self._target, self._transactions, fills) if self._may_write() else []
+            fills = {p: fill for p, fill in fills.items() if fill[1] == fill[0].term}  # not lost meanwhile
+            answer = fill_slowly(self._target, self._transactions, fills) if fills and self._may_write() else []
         self._tell(answer)
 
     def _raise_limits(self, cursors: list[Cursor], what: tuple[LimitRaise, tuple[set[int], set[int]]]) -> None:

@@ -78,7 +78,9 @@ class SinkFinder:
         if info.leaders[leased.partition].node < 0:
             return f"{cursor} has no leader"
         nowhere = TopicInfo(leased.topic, NO_TOPIC_ID, {}, 0, False)
-        return Place(leased.partition, nowhere, info, cursor.hint, False, cursor.unequal, cursor.is_forgotten)
+        return Place(
+            leased.partition, nowhere, info, cursor.hint, unequal=cursor.unequal, is_forgotten=cursor.is_forgotten
+        )
 
     def _find_by_sequence(self, place: Place) -> Found | str:
         ends = self._ends(place)
