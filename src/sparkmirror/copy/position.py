@@ -35,10 +35,11 @@ from sparkmirror.copy import facts
 from sparkmirror.copy.lease import ALWAYS, CONTINUE, NEVER, NOTHING, Rules
 from sparkmirror.copy.source_view import SourceView
 from sparkmirror.copy.tail import Batch, data_batches, read_tail
-from sparkmirror.errors import MirrorError
+from sparkmirror.errors import BrokerError, MirrorError, ProtocolError
 from sparkmirror.net.cluster import Cluster, TopicInfo
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, EpochEnd, ProducerState, describe_producer, list_offsets
+from sparkmirror.protocol import codes
 from sparkmirror.topology.standing import Standing
 
 
@@ -123,13 +124,17 @@ class PositionFinder:
     def find(self, places: list[Place]) -> dict[int, Position | MirrorError]:
         """By index into `places`: a position or the fact that forbids one. Left out: not known yet."""
         leaders = {(p.target.name, p.partition): p.target.leaders[p.partition] for p in places}
-        states = describe_producer(self._target, leaders, self._producer_id)
+        errors: dict[tuple[str, int], int] = {}
+        states = describe_producer(self._target, leaders, self._producer_id, errors)
         log_ends = list_offsets(self._target, leaders, LATEST, log_end=True)
         shared = self._find_shared([p for p in places if p.has_elected])
         found: dict[int, Position | MirrorError] = {}
         for index, place in enumerate(places):
             key = (place.target.name, place.partition)
             here = (place.source.name, place.partition)
+            if errors.get(key) in codes.FORBIDDEN:
+                found[index] = facts.unauthorized("target", f"READ on topic {place.target.name}", errors[key])
+                continue
             if key not in states or key not in log_ends or (place.has_elected and here not in shared):
                 continue
             try:
@@ -140,6 +145,10 @@ class PositionFinder:
                     position = self._bring_into_range(place, position)
             except MirrorError as error:
                 found[index] = error
+                continue
+            except (BrokerError, ProtocolError) as error:  # of this partition: the others are looked at all the same
+                if isinstance(error, ProtocolError) or error.code in codes.FORBIDDEN:
+                    found[index] = facts.unread(error)
                 continue
             if position is not None:
                 found[index] = position

@@ -34,7 +34,7 @@ class Roster:
         self._rules: Rules = lease.rules
 
     def fetchable(self, node: int) -> list[Cursor]:
-        """Partitions that this source broker leads and that may have more."""
+        """Partitions that are read from this source broker and may have more."""
         return [
             c
             for c in self.cursors
@@ -62,6 +62,8 @@ class Roster:
             self.lose(cursor, "the source has no such offset", now)
         elif fetched.error in codes.PASSING:
             self.lose(cursor, f"source: {codes.name_of(fetched.error)}", now)
+        elif fetched.error in codes.FORBIDDEN:
+            self._forbidden(cursor, "source", f"READ on topic {cursor.leased.topic}", fetched.error)
         elif fetched.error:
             self.stop(cursor, facts.refused("source", fetched.error, None))
         elif len(fetched.records):
@@ -154,10 +156,18 @@ class Roster:
         if isinstance(event, Appended) and error == codes.MESSAGE_TOO_LARGE:
             self._too_large(event, now)
             return
+        if error in codes.FORBIDDEN:
+            right = "markers (ALTER or CLUSTER_ACTION on the cluster)" if isinstance(event, Filled) else "WRITE"
+            self._forbidden(cursor, "target", f"{right} on topic {cursor.leased.remote}", error)
+            return
         message = event.answer.message if isinstance(event, Appended) else None
         if error == codes.INVALID_TIMESTAMP and self._may_raise(cursor, TIMESTAMPS, now):
             return
         self.stop(cursor, facts.refused("target", error, message))
+
+    def _forbidden(self, cursor: Cursor, side: str, right: str, error: int) -> None:
+        """Each lease tries again, so it goes on soon after the right was given back."""
+        self.stop(cursor, facts.unauthorized(side, right, error, cursor.source_next))
 
     def _may_raise(self, cursor: Cursor, wanted: LimitRaise, now: float) -> bool:
         """A limit of a topic that the mirror made is raised, once a lease; others are their owners' decision."""

@@ -70,14 +70,17 @@ def list_offsets(
 
 
 def describe_producer(
-    cluster: Cluster, leaders: Mapping[Partition, Leader], producer_id: int
+    cluster: Cluster,
+    leaders: Mapping[Partition, Leader],
+    producer_id: int,
+    errors: dict[Partition, int] | None = None,
 ) -> dict[Partition, ProducerState | None]:
-    """What each leader remembers of the producer (`None`: nothing); partitions with an error are left out.
+    """What each leader remembers of the producer (`None`: nothing); partitions with an error stand in `errors` instead.
 
     Brokers before 2.8 can't be asked (KIP-664): see `can_describe_producers`. Of theirs nothing is known.
     """
     found: dict[Partition, ProducerState | None] = {}
-    for partition, producers in _describe(cluster, leaders):
+    for partition, producers in _describe(cluster, leaders, errors):
         ours = [s for s in producers if s.producer_id == producer_id]
         found[partition] = ProducerState(ours[0].last_sequence, ours[0].last_timestamp) if ours else None
     return found
@@ -120,7 +123,9 @@ def fetch_epoch_ends(
     return found
 
 
-def _describe(cluster: Cluster, leaders: Mapping[Partition, Leader]) -> Iterator[tuple[Partition, list[Any]]]:
+def _describe(
+    cluster: Cluster, leaders: Mapping[Partition, Leader], errors: dict[Partition, int] | None = None
+) -> Iterator[tuple[Partition, list[Any]]]:
     """What the leaders remember of each partition's producers; of old brokers nothing."""
     for node, group in _by_node(leaders).items():
         if not can_describe_producers(cluster, node):
@@ -134,6 +139,8 @@ def _describe(cluster: Cluster, leaders: Mapping[Partition, Leader]) -> Iterator
             for p in answer.partitions:
                 if not p.error_code:
                     yield (answer.name, p.partition_index), p.active_producers
+                elif errors is not None:
+                    errors[answer.name, p.partition_index] = p.error_code
 
 
 def can_describe_producers(cluster: Cluster, node: int) -> bool:
