@@ -16,6 +16,7 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
 from sparkmirror.control.fact_writer import FactWriter
+from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.leadership import SKEW_MARGIN_S, silence_limit_s
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.open_transactions import TransactionWatch
@@ -68,6 +69,7 @@ class FlowKeeper:
         self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
         self._facts = FactWriter(flow, self.target)
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
+        self._holes = HoleWatch()
         self._writing = threading.Lock()
         self._producer_id: int | None = None
         self._written: dict[Place, Standing] = {}
@@ -333,7 +335,7 @@ class FlowKeeper:
         return known is not None and known.target_end >= 0 and not known.translated
 
     def _note_facts(self, landscape: Landscape, ends: Mapping[Place, Ends]) -> None:
-        found = dict(landscape.facts)
+        found = self._holes.look(ends, self._ledger.filled(self.flow.name)) | landscape.facts
         if self.flow.read_committed:
             found |= self._transactions.look(ends, landscape.leaders, time.time())
         found |= find_filling_facts(self._fill_with)

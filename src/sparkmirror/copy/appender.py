@@ -141,7 +141,8 @@ class Appender:
                 if isinstance(cursor.queue.head, Ready):
                     again[cursor] = None
                     continue
-            cursor.in_turn = False
+            if isinstance(head, Hole) and not cursor.fill_began:
+                cursor.fill_began = time.monotonic()
             if isinstance(head, Hole) and not cursor.in_flight:
                 cursor.in_flight = 1
                 self._holes.append((cursor, cursor.term))

@@ -56,9 +56,9 @@ class Cursor:
         self.source_next = 0
         self.target_next = 0
         self.in_flight = 0  # requests that write to this partition
-        self.in_turn = False  # waits in its appender's line
         self.is_fenced = False  # a marker of ours has shut out every earlier writer of markers
         self.is_filling = False
+        self.fill_began = 0.0  # when the hole at the head began to hold up what comes behind it
         self.fill_attempt = 0  # grows when a fill's answer was lost: it may still be written
         self.is_out_of_range = False  # the source refused the offset: look why
         self.is_forgotten = False  # the target's leader does not know our producer any more
@@ -125,6 +125,7 @@ class Cursor:
             self.fill_attempt += 1
         self.queue.clear()
         self.in_flight = 0
+        self.fill_began = 0.0
         self.pending_fact = None
 
     def take_fetched(self, fetched: FetchedPartition) -> None:

@@ -114,7 +114,7 @@ class Roster:
         elif isinstance(event, Appended):
             self._appended(event)
         elif isinstance(event, Filled):
-            self._filled(appender, event)
+            self._filled(appender, event, now)
         else:
             self._checked(event, now)
         if cursor.queue and cursor.target_node == appender.node and cursor.state is State.COPYING:
@@ -135,11 +135,14 @@ class Roster:
             rebuilt=ready.rebuilt, standing=cursor.hint,
         )  # fmt: skip
 
-    def _filled(self, appender: Appender, event: Filled) -> None:
+    def _filled(self, appender: Appender, event: Filled, now: float) -> None:
         cursor = event.cursor
         first, target_first = cursor.source_next, cursor.target_next
+        waited_s, cursor.fill_began = now - cursor.fill_began, 0.0
         cursor.take_filled(event.markers)
-        self.book.note_filled(cursor.place, first, target_first, count=event.markers, standing=cursor.hint)
+        self.book.note_filled(
+            cursor.place, first, target_first, count=event.markers, waited_s=waited_s, standing=cursor.hint
+        )
         if not cursor.is_fenced and cursor.state is State.COPYING:
             appender.check_ends([cursor])
 
