@@ -1,20 +1,24 @@
-"""A source that elects a leader which lacks what was mirrored: said with its offsets, and never passed over."""
+"""Leaders and followers of a source: a follower that is nearer is read from, a leader that lacks records is a fact."""
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from sparkmirror.copy.cursor import Cursor
+from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.embedded import QUICK_FAILOVER, KafkaCluster, start_clusters
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import EpochEnd, fetch_epoch_ends
 from sparkmirror.protocol import fetch
 from tests.conftest import Pair
 from tests.support.flows import write_flow
-from tests.support.kafka_client import await_condition, produce, read_all
+from tests.support.kafka_client import await_condition, create_topic_on, produce, read_all, total
 from tests.support.leases import address
 from tests.support.local_mirror import mirroring
 
@@ -22,7 +26,12 @@ pytestmark = pytest.mark.timeout(120)
 
 # Brokers 1 and 3 keep the quorum while 2 is down, 1 and 2 while 3 is.
 LEADS, FOLLOWS = 2, 3
-QUICK = {**QUICK_FAILOVER, "broker.session.timeout.ms": "2000", "unclean.leader.election.enable": "true"}
+QUICK = {
+    **QUICK_FAILOVER,
+    "broker.session.timeout.ms": "2000",
+    "unclean.leader.election.enable": "true",
+    "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+}
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +63,44 @@ def asked_by_fetch(cluster: Cluster, topic: str, offset: int, last_epoch: int) -
     body = fetch.encode_fetch(fetch.BY_ID, {info.topic_id: [wish]}, max_wait_ms=0, max_bytes=1 << 20)
     version, frame = cluster.call_raw(leader.node, fetch.API_KEY, (fetch.BY_ID,), lambda _: [body])
     return fetch.parse_fetch(version, frame).partitions[0]
+
+
+def test_a_follower_in_our_rack_is_read_from_until_it_dies(
+    trio: KafkaCluster, pair: Pair, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = trio.bootstrap_servers
+    create_topic_on(source, topic, 1, [LEADS, FOLLOWS])
+    fetched: Counter[int] = Counter()
+    take = Fetcher.take
+
+    def count(self: Fetcher, frame: memoryview) -> list[tuple[Cursor, fetch.FetchedPartition]]:
+        news = take(self, frame)
+        fetched[self.node] += sum(len(found.records) for _, found in news)
+        return news
+
+    monkeypatch.setattr(Fetcher, "take", count)
+    extra = {"consumer.client.rack": f"rack-{FOLLOWS}", "refresh.topics.interval.seconds": "0.5"}
+    with mirroring(write_flow(tmp_path, source, pair.target, topic, extra)) as mirror:
+        remote = f"{mirror.flow.source.alias}.{topic}"
+        mirror.await_topics(1)
+        write(source, topic, [f"{i}" for i in range(1000)], 0)
+        lease = threading.Thread(target=mirror.round, args=(20.0,))
+        lease.start()
+        await_condition(lambda: total(pair.target, remote) == 1000, "the copy", 10)
+        print("bytes by broker", dict(fetched))
+        assert fetched[FOLLOWS] > 5000 and not fetched[LEADS]
+        trio.brokers[FOLLOWS - 1].kill()
+        fetched.clear()
+        write(source, topic, [f"{i}" for i in range(1000, 1500)], 0)
+        await_condition(lambda: in_sync(source, topic) == [LEADS], "the follower to be out of sync", 30)
+        took_s = await_condition(lambda: total(pair.target, remote) == 1500, "the copy from the leader", 10)
+        print(f"bytes by broker {dict(fetched)}, {took_s:.1f} s after the leader could go on without its follower")
+        assert fetched[LEADS] > 2500 and not fetched[FOLLOWS]
+        mirror.recall()
+        lease.join()
+        assert [r.value for r in read_all(pair.target, remote)[0]] == [b"%d" % i for i in range(1500)]
+        trio.brokers[FOLLOWS - 1].start()
+        trio.brokers[FOLLOWS - 1].wait_ready()
 
 
 def test_what_an_unclean_election_took_away_stops_its_partition_until_the_policy_says_go_on(
@@ -103,4 +150,3 @@ def test_what_an_unclean_election_took_away_stops_its_partition_until_the_policy
         write(source, topic, ["later"], 0)
         mirror.round()
         assert [r.value for r in read_all(pair.target, remote)[0]] == [*values, b"later"], "known from then on"
-        trio.brokers[LEADS - 1].start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -63,16 +64,23 @@ class LocalMirror:
 
     def round(self, seconds: float = 1.2, **rules: object) -> list[Receipt]:
         """Copy for so long; what the ledger, the progress topic and the status topic are told then."""
-        copy = Copy(self.plan(seconds, **rules), note_standing=self._note)
+        recall, self._bell = socket.socketpair()
+        copy = Copy(self.plan(seconds, **rules), recall, self._note)
         receipts: list[Receipt] = []
         try:
             for some in copy.run({}, self.hints.update):
                 receipts += some
         finally:
             copy.close()
+            recall.close()
+            self._bell.close()
         self.keeper.write_progress(self.ledger.take(receipts).get(self.flow.name, {}))
         self.keeper.write_facts()
         return receipts
+
+    def recall(self) -> None:
+        """End a round that runs on another thread."""
+        self._bell.send(b"!")
 
     def _note(self, place: Place, standing: Standing) -> None:
         ProgressTopic(self.keeper.target, self.flow.source.alias).write({place: standing})

@@ -178,6 +178,7 @@ class FlowKeeper:
             on_divergence=flow.on_divergence,
             fill_with=self._fill_with,
             bytes_per_second=flow.bytes_per_second and flow.bytes_per_second / leases,
+            rack=flow.client_rack,
         )
 
     def write_progress(self, positions: Mapping[Place, Standing]) -> None:

@@ -49,6 +49,7 @@ class Cursor:
         self.hint = leased.hint
         self.queue = CopyQueue(producer_id)
         self.source_node = self.target_node = -1
+        self.read_node = -1  # the source's leader, or a follower that is nearer (KIP-392)
         self.source_key: TopicKey = leased.topic
         self.target_key: TopicKey = leased.remote
         self.leader_epoch = -1
@@ -84,6 +85,10 @@ class Cursor:
     @property
     def held_bytes(self) -> int:
         return self.queue.held_bytes
+
+    @property
+    def is_at_follower(self) -> bool:
+        return self.read_node != self.source_node
 
     @property
     def is_drained(self) -> bool:

@@ -39,7 +39,7 @@ class Roster:
             c
             for c in self.cursors
             if c.state is State.COPYING
-            and c.source_node == node
+            and c.read_node == node
             and c.held_bytes < CURSOR_BYTES
             and c.pending_fact is None
         ]
@@ -229,7 +229,7 @@ class Roster:
     def lose_node(self, node: int, *, source: bool, reason: str, now: float) -> None:
         """A connection is gone: all partitions that went over it are looked up anew."""
         for cursor in self.cursors:
-            mine = cursor.source_node if source else cursor.target_node
+            mine = cursor.read_node if source else cursor.target_node
             if mine == node and cursor.state is State.COPYING:
                 self.lose(cursor, reason, now)
 
