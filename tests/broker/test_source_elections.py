@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.fetcher import Fetcher
+from sparkmirror.copy.receipt import STOPPED
 from sparkmirror.embedded import QUICK_FAILOVER, KafkaCluster, start_clusters
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import EpochEnd, fetch_epoch_ends
@@ -84,7 +85,7 @@ def test_a_follower_in_our_rack_is_read_from_until_it_dies(
         remote = f"{mirror.flow.source.alias}.{topic}"
         mirror.await_topics(1)
         write(source, topic, [f"{i}" for i in range(1000)], 0)
-        lease = threading.Thread(target=mirror.round, args=(20.0,))
+        lease = threading.Thread(target=mirror.round, args=(20.0,), daemon=True)
         lease.start()
         await_condition(lambda: total(pair.target, remote) == 1000, "the copy", 10)
         print("bytes by broker", dict(fetched))
@@ -123,6 +124,8 @@ def test_what_an_unclean_election_took_away_stops_its_partition_until_the_policy
         standing = mirror.hints[topic, 0]
         assert standing.next_offset == 100
 
+        lease = threading.Thread(target=mirror.round, args=(60.0,), daemon=True)
+        lease.start()
         trio.brokers[LEADS - 1].kill()
         trio.brokers[FOLLOWS - 1].start()
         await_condition(lambda: leader_of(asked, topic).node == FOLLOWS, "the unclean election", 30)
@@ -133,7 +136,10 @@ def test_what_an_unclean_election_took_away_stops_its_partition_until_the_policy
         assert shared == {(topic, 0): EpochEnd(standing.source_epoch, 50)}
         assert asked_by_fetch(asked, topic, 100, standing.source_epoch).is_diverging, "a consumer is told, too"
 
-        mirror.round()
+        await_condition(lambda: any(r.kind == STOPPED for r in mirror.receipts), "the stop", 30)
+        await_condition(lambda: total(pair.target, remote) == 110, "the other partition", 30)
+        mirror.recall()
+        lease.join()
         said = f"source-truncated: the target holds records up to offset 99 but the log of {topic} was cut back to 50"
         status = mirror.status()
         print(status)

@@ -30,6 +30,7 @@ class LocalMirror:
         self.ledger = Ledger()
         self.keeper = FlowKeeper(self.flow, self.ledger, lambda: None)
         self.hints: dict[Place, Standing] = {}
+        self.receipts: list[Receipt] = []  # of the round that runs, or of the last one
         self._rounds = 0
 
     def await_topics(self, partitions: int) -> None:
@@ -66,7 +67,7 @@ class LocalMirror:
         """Copy for so long; what the ledger, the progress topic and the status topic are told then."""
         recall, self._bell = socket.socketpair()
         copy = Copy(self.plan(seconds, **rules), recall, self._note)
-        receipts: list[Receipt] = []
+        receipts = self.receipts = []
         try:
             for some in copy.run({}, self.hints.update):
                 receipts += some
