@@ -10,13 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from kafka.protocol.admin import CreatePartitionsResponse, CreateTopicsResponse, DescribeProducersResponse
+from kafka.protocol.consumer import OffsetForLeaderEpochResponse
 from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.producer import InitProducerIdResponse
 
 from sparkmirror.errors import BrokerError, ProtocolError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster, Leader
-from sparkmirror.net.offsets import describe_producer
+from sparkmirror.net.offsets import describe_producer, fetch_epoch_ends
 from sparkmirror.net.response import decode_response
 from sparkmirror.offsets.internal_topic import create_topic
 from tests.fuzz.target import Target
@@ -101,8 +102,15 @@ def _api_versions() -> Any:
     return ApiVersionsResponse(error_code=0, api_keys=keys, throttle_time_ms=0, supported_features=[feature])
 
 
+def _epoch_ends() -> Any:
+    topic = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+    answer = topic.EpochEndOffset(error_code=0, partition=0, leader_epoch=3, end_offset=50)
+    return OffsetForLeaderEpochResponse(throttle_time_ms=0, topics=[topic(topic="t", partitions=[answer])])
+
+
 TARGETS = [
     _target("describe_producers", _describe_producers(), lambda cluster: describe_producer(cluster, _LEADERS, 7)),
+    _target("epoch_ends", _epoch_ends(), lambda cluster: fetch_epoch_ends(cluster, _LEADERS, {("t", 0): 2})),
     _target("create_topics", _create_topics(), lambda cluster: create_topic(cluster, "t", 1, 1)),
     _target("create_partitions", _create_partitions(), _decode_only),
     _target("api_versions", _api_versions(), _decode_only),

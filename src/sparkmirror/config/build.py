@@ -76,6 +76,13 @@ def _build_flow(settings: Settings, source: ClusterConfig, target: ClusterConfig
     def read(key: Key[T]) -> T:
         return parsed(key, settings.flow_entry(key, source.alias, target.alias), problems)
 
+    def read_consumer(key: Key[T], of_role: Key[T]) -> T:
+        """The source consumer's: with the prefix of the role, of the cluster, or of none."""
+        by_role = settings.source_entry(of_role, source.alias, target.alias)
+        if by_role is not None:
+            return parsed(of_role, by_role, problems)
+        return parsed(key, settings.source_entry(key, source.alias, target.alias), problems)
+
     named = settings.flow_entry(keys.STATUS_REPLICATION_FACTOR, source.alias, target.alias)
     status_factor = keys.INTERNAL_REPLICATION_FACTOR if named is None else keys.STATUS_REPLICATION_FACTOR
     return FlowConfig(
@@ -97,17 +104,10 @@ def _build_flow(settings: Settings, source: ClusterConfig, target: ClusterConfig
         open_transaction_warn_s=read(keys.OPEN_TRANSACTION_WARN),
         sync_log_start=read(keys.SYNC_LOG_START),
         bytes_per_second=throttle if (throttle := read(keys.THROTTLE)) > 0 else None,
-        read_committed=_isolation(settings, source.alias, target.alias, problems) == "read_committed",
+        read_committed=read_consumer(keys.ISOLATION, keys.SOURCE_ISOLATION) == "read_committed",
+        client_rack=read_consumer(keys.RACK, keys.SOURCE_RACK),
         path=read(keys.PATH),
     )
-
-
-def _isolation(settings: Settings, source: str, target: str, problems: Problems) -> str:
-    """The source consumer's: with the prefix of the role, of the cluster, or of none."""
-    by_role = settings.source_entry(keys.SOURCE_ISOLATION, source, target)
-    if by_role is not None:
-        return parsed(keys.SOURCE_ISOLATION, by_role, problems)
-    return parsed(keys.ISOLATION, settings.source_entry(keys.ISOLATION, source, target), problems)
 
 
 def _enabled_flows(settings: Settings, aliases: Collection[str], problems: Problems) -> Iterator[tuple[str, str]]:

@@ -100,6 +100,10 @@ SOURCE_ISOLATION = Key(
     name="source.consumer.isolation.level", parse=ISOLATION.parse, default=ISOLATION.default, in_force=_FLOW
 )
 
+# The consumer's place (KIP-392): it is sent to a replica in the same rack, if the source's brokers know of racks.
+RACK = Key(name="consumer.client.rack", parse=v.text, default="", in_force=_FLOW | {Scope.CLUSTER})
+SOURCE_RACK = Key(name="source.consumer.client.rack", parse=v.text, default="", in_force=_FLOW)
+
 _IN_FORCE: tuple[Key[object], ...] = (
     CLUSTERS,
     BOOTSTRAP_SERVERS,
@@ -123,6 +127,8 @@ _IN_FORCE: tuple[Key[object], ...] = (
     PATH,
     ISOLATION,
     SOURCE_ISOLATION,
+    RACK,
+    SOURCE_RACK,
 )
 
 _LONG = v.integer(-1, v.LONG_MAX)

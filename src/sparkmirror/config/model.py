@@ -45,6 +45,8 @@ class FlowConfig:
     # None: as fast as it goes.
     bytes_per_second: int | None
     read_committed: bool
+    # Where the source's consumer stands; empty: nowhere in particular.
+    client_rack: str
     # `records`: as rows of a DataFrame; else batch by batch.
     path: str
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kafka.protocol.admin import CreatePartitionsRequest
 
 from sparkmirror.config.model import FlowConfig
-from sparkmirror.control.topic_facts import Refusal, find_topic_facts
+from sparkmirror.control.topic_facts import Refusal, find_hidden_facts, find_topic_facts
 from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Leader, Metadata
@@ -63,6 +63,11 @@ class Discovery:
         self._source = source
         self._target = target
         self._metadata: tuple[Metadata, Metadata] | None = None
+        self._shown: set[str] = set()  # source topics that were mirrored when last looked
+
+    def expect(self, topics: Iterable[str]) -> None:
+        """These were mirrored by an earlier driver: say it if they can't be seen."""
+        self._shown |= set(topics)
 
     def look(self) -> Landscape:
         """Bring the target's topics up to the plan, and say what can be mirrored now."""
@@ -90,7 +95,16 @@ class Discovery:
             for m in plan.mirror
         }
         pending = len(plan.create) + len(plan.extend)
-        return Landscape(partitions, leaders, pending, plan.pairs, find_topic_facts(plan.pairs, refusals))
+        found = find_topic_facts(plan.pairs, refusals) | self._find_hidden(source, plan)
+        return Landscape(partitions, leaders, pending, plan.pairs, found)
+
+    def _find_hidden(self, source: Metadata, plan: TopicPlan) -> dict[Place, Fact]:
+        """Who may not see a topic is told nothing of it, as if it were gone; but asked for by name it is refused."""
+        here = _keep_hidden(self._source, self._shown - source.topics.keys())
+        there = _keep_hidden(self._target, {new.topic for new in plan.create})
+        self._shown = {pair.topic for pair in plan.pairs} | here
+        unseen = [pair.topic for pair in plan.pairs if pair.remote in there]
+        return find_hidden_facts(here, "source") | find_hidden_facts(unseen, "target")
 
     def fetch_ends(self, partitions: tuple[LeasePartition, ...]) -> dict[Place, Ends]:
         """Both logs' ends; partitions that one side does not answer for are left out."""
@@ -168,6 +182,11 @@ class Discovery:
         answer = only_answer(self._target.call_controller(request).results, f"extension of {topic}")
         if answer.error_code != codes.INVALID_PARTITIONS:  # somebody else was faster
             codes.raise_for(answer.error_code, f"topic {topic} can't be extended")
+
+
+def _keep_hidden(cluster: Cluster, topics: Collection[str]) -> set[str]:
+    answers = cluster.fetch_metadata(sorted(topics)).topics if topics else {}
+    return {name for name, info in answers.items() if info.error in codes.FORBIDDEN}
 
 
 def count_partitions(metadata: Metadata) -> dict[str, int]:

@@ -46,6 +46,7 @@ class Rules:
     on_divergence: str = FAIL
     fill_with: str = MARKERS
     bytes_per_second: float | None = None
+    rack: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from sparkmirror.copy.estimate import estimate_holes
 from sparkmirror.copy.tail import Batch, copyable_batches
-from sparkmirror.net.cluster import Cluster, TopicInfo
-from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.net.cluster import Cluster, Leader, TopicInfo
+from sparkmirror.net.offsets import EARLIEST, LATEST, EpochEnd, Partition, fetch_epoch_ends, list_offsets
 
 
 class SourceView(Protocol):
@@ -22,6 +22,12 @@ class SourceView(Protocol):
 
     def estimate_holes(self, topic: TopicInfo, partition: int, start: int, end: int) -> int:
         """About so many offsets without a record to copy."""
+        ...
+
+    def epoch_ends(
+        self, leaders: Mapping[Partition, Leader], epochs: Mapping[Partition, int]
+    ) -> dict[Partition, EpochEnd]:
+        """Where logs that were read in these epochs are still the same; left out if that can't be said now."""
         ...
 
 
@@ -43,6 +49,11 @@ class ClusterView:
     def estimate_holes(self, topic: TopicInfo, partition: int, start: int, end: int) -> int:
         return estimate_holes(self._cluster, topic, partition, start, end, self._isolation)
 
+    def epoch_ends(
+        self, leaders: Mapping[Partition, Leader], epochs: Mapping[Partition, int]
+    ) -> dict[Partition, EpochEnd]:
+        return fetch_epoch_ends(self._cluster, leaders, epochs)
+
 
 class RowsView:
     """Rows on their way: where they begin is known, and nothing of what comes later."""
@@ -58,3 +69,8 @@ class RowsView:
 
     def estimate_holes(self, topic: TopicInfo, partition: int, start: int, end: int) -> int:
         return 0
+
+    def epoch_ends(
+        self, leaders: Mapping[Partition, Leader], epochs: Mapping[Partition, int]
+    ) -> dict[Partition, EpochEnd]:
+        return {}

@@ -272,3 +272,18 @@ def test_a_file_is_loaded_and_named_in_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_mirror_config(path, only_targets=["b"])
     assert str(caught.value).startswith(f"{path}:5: ")
+
+
+@pytest.mark.parametrize(
+    ("lines", "rack"),
+    [
+        ("", ""),
+        ("consumer.client.rack = r1\n", "r1"),
+        ("consumer.client.rack = r1\na.consumer.client.rack = r2\n", "r2"),
+        ("a.consumer.client.rack = r2\na->b.consumer.client.rack = r3\n", "r3"),
+        ("a->b.consumer.client.rack = r3\nsource.consumer.client.rack = r4\n", "r4"),
+    ],
+)
+def test_the_source_consumers_rack(lines: str, rack: str) -> None:
+    config = parse(lines)
+    assert (config.flows[0].client_rack, config.not_in_force) == (rack, ())
