@@ -13,7 +13,15 @@ from sparkmirror.errors import BrokerError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, Leader, TopicInfo
 from sparkmirror.net.log import append_batch, fetch_batch_at, fetch_partition, read_log
-from sparkmirror.net.offsets import EARLIEST, LATEST, can_describe_producers, describe_producer, list_offsets
+from sparkmirror.net.offsets import (
+    EARLIEST,
+    LATEST,
+    EpochEnd,
+    can_describe_producers,
+    describe_producer,
+    fetch_epoch_ends,
+    list_offsets,
+)
 from sparkmirror.net.topics import create_topic
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.internal_topic import InternalTopic
@@ -107,6 +115,8 @@ def test_ends_of_a_log_with_an_open_transaction(cluster: Cluster, versioned: Kaf
     assert list_offsets(cluster, leaders, LATEST) == {place: 6}
     assert list_offsets(cluster, leaders, LATEST, log_end=True) == {place: 6}
     assert list_offsets(cluster, leaders, LATEST, committed=True) == {place: 5}
+    epoch = leaders[place].epoch
+    assert fetch_epoch_ends(cluster, leaders, {place: epoch}) == {place: EpochEnd(epoch, 6)}
     producer.abort_transaction(30)
 
 

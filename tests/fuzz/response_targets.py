@@ -19,6 +19,7 @@ from kafka.protocol.admin import (
     DescribeProducersResponse,
     IncrementalAlterConfigsResponse,
 )
+from kafka.protocol.consumer import OffsetForLeaderEpochResponse
 from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.producer import InitProducerIdResponse
 
@@ -27,7 +28,7 @@ from sparkmirror.net.acls import create_topic_acls, describe_topic_acls
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.configs import change_topic_configs, describe_topic_configs
-from sparkmirror.net.offsets import describe_producer
+from sparkmirror.net.offsets import describe_producer, fetch_epoch_ends
 from sparkmirror.net.response import decode_response
 from sparkmirror.net.topics import create_topic, delete_topic
 from sparkmirror.topology.acls import Acl
@@ -153,6 +154,12 @@ def _delete_topics() -> Any:
     return DeleteTopicsResponse(throttle_time_ms=0, responses=[answer])
 
 
+def _epoch_ends() -> Any:
+    topic = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+    answer = topic.EpochEndOffset(error_code=0, partition=0, leader_epoch=3, end_offset=50)
+    return OffsetForLeaderEpochResponse(throttle_time_ms=0, topics=[topic(topic="t", partitions=[answer])])
+
+
 TARGETS = [
     _target("describe_configs", _describe_configs(), lambda cluster: describe_topic_configs(cluster, ["t"])),
     _target(
@@ -168,6 +175,7 @@ TARGETS = [
     ),
     _target("delete_topics", _delete_topics(), lambda cluster: delete_topic(cluster, "t")),
     _target("describe_producers", _describe_producers(), lambda cluster: describe_producer(cluster, _LEADERS, 7)),
+    _target("epoch_ends", _epoch_ends(), lambda cluster: fetch_epoch_ends(cluster, _LEADERS, {("t", 0): 2})),
     _target("create_topics", _create_topics(), lambda cluster: create_topic(cluster, "t", 1, 1)),
     _target("create_partitions", _create_partitions(), _decode_only),
     _target("api_versions", _api_versions(), _decode_only),

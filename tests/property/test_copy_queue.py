@@ -57,10 +57,10 @@ def read(ready: Ready) -> list[Record]:
     seed=st.integers(0, 2**32),
     committed=st.booleans(),
     largest=st.sampled_from([1 << 30, 500, 1]),
-    left_out=st.sampled_from([(), (2,), (1, 3)]),
+    skipped=st.sampled_from([(), (2,), (1, 3)]),
 )
 def test_the_queue_holds_every_record_at_its_place_and_holes_between(
-    seed: int, committed: bool, largest: int, left_out: tuple[int, ...]
+    seed: int, committed: bool, largest: int, skipped: tuple[int, ...]
 ) -> None:
     log = make_log(seed)
     dice = random.Random(seed)
@@ -70,7 +70,7 @@ def test_the_queue_holds_every_record_at_its_place_and_holes_between(
     note(f"position {position}, stop {stop_at}, {len(log)} batches of make_log({seed})")
     queue = CopyQueue(PRODUCER_ID)
     queue.restart(position, dice.choice([0, 2**31 - 20]))
-    queue.largest, queue.left_out = largest, left_out
+    queue.largest, queue.skip_producers = largest, skipped
     sequence = queue.sequence
     stop = min(end, stop_at) if stop_at is not None else end
     data = b"".join(batch.encode() for batch in log) + b"\0\0cut off"
@@ -86,7 +86,7 @@ def test_the_queue_holds_every_record_at_its_place_and_holes_between(
             sequence = (item.last_sequence + 1) & 0x7FFFFFFF
             written += read(item)
     assert at == queue.position == max(position, stop)
-    assert written == [r for r in copyable(log, committed=committed, left_out=left_out) if position <= r.offset < stop]
+    assert written == [r for r in copyable(log, committed=committed, skipped=skipped) if position <= r.offset < stop]
 
 
 @settings(max_examples=100)

@@ -72,13 +72,13 @@ def aborted_transactions(log: Sequence[SourceBatch], position: int) -> tuple[tup
     return tuple(found)
 
 
-def copyable(log: Sequence[SourceBatch], *, committed: bool, left_out: Collection[int] = ()) -> list[Record]:
+def copyable(log: Sequence[SourceBatch], *, committed: bool, skipped: Collection[int] = ()) -> list[Record]:
     """The records that a consumer would get, with the timestamps that it would see, but those of some producers."""
     aborted = _aborted_batches(log) if committed else set()
     return [
         record if batch.append_time is None else record._replace(timestamp=batch.append_time)
         for index, batch in enumerate(log)
-        if batch.marker is None and index not in aborted and batch.producer_id not in left_out
+        if batch.marker is None and index not in aborted and batch.producer_id not in skipped
         for record in batch.records
     ]
 

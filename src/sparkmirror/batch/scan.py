@@ -75,20 +75,20 @@ def scan_batches(
     *,
     stop_at: int | None = None,
     aborted: Sequence[tuple[int, int]] = (),
-    left_out: Sequence[int] = (),
+    skip_producers: Sequence[int] = (),
     largest: int = NO_LIMIT,
     merge_bytes: int = 256 << 10,
 ) -> Scan:
     """Classify the whole batches of a fetch; what lies before `position` or from `stop_at` on is left out.
 
     `aborted` lists (producer id, first offset) of aborted transactions, as a read-committed fetch has them. Batches of
-    the producers `left_out` are holes, too. Batches of more than `largest` bytes are rewritten, in pieces. A broker may
-    cut the last batch off: it is left for the next fetch.
+    `skip_producers` are holes, too. Batches of more than `largest` bytes are rewritten, in pieces. A broker may cut the
+    last batch off: it is left for the next fetch.
     """
     ended = sorted(aborted, key=lambda item: item[1])
     pids = np.array([pid for pid, _ in ended], np.int64)
     firsts = np.array([first for _, first in ended], np.int64)
-    others = np.array(left_out, np.int64)
+    others = np.array(skip_producers, np.int64)
     rows = np.empty((max(16, len(data) // 256), COLUMNS), np.int64)
     stop = _ANY_OFFSET if stop_at is None else stop_at
     while True:
@@ -164,9 +164,9 @@ def _walk(
                             known -= 1
                             active[i] = active[known]
                     break
-        is_left_out = False
+        is_skip_producers = False
         for i in range(len(others)):
-            is_left_out = is_left_out or others[i] == pid
+            is_skip_producers = is_skip_producers or others[i] == pid
         if end <= position:
             at = after
             continue
@@ -179,7 +179,7 @@ def _walk(
             return BACKWARDS, used, position, epoch, at
         if first > position:
             used = _add_hole(rows, used, position, first)
-        if is_control or is_aborted or is_left_out or count == 0:
+        if is_control or is_aborted or is_skip_producers or count == 0:
             used = _add_hole(rows, used, max(first, position), min(end, stop))
         else:
             whole = first >= position and end <= stop and count == last_delta + 1

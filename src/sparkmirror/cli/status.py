@@ -98,7 +98,8 @@ def _who_leads(survey: FlowSurvey) -> str:
 
 
 def topic_line(row: TopicRow) -> str:
-    return f"{row.topic} -> {row.target_topic}" + (f": {_fact_text(row.fact)}" if row.fact else "")
+    way = f"{row.topic} -> {row.target_topic}" if row.target_topic else row.topic
+    return way + (f": {_fact_text(row.fact)}" if row.fact else "")
 
 
 def cells(row: PartitionRow, *, grouped: bool = False) -> tuple[str, ...]:
@@ -141,11 +142,14 @@ def plain(surveys: Sequence[FlowSurvey]) -> Iterator[str]:
             yield f"  {one_line(survey.problem)}"
         elif not survey.topics:
             yield "  no topic of the source matches"
+        if survey.fact:
+            yield f"  {_fact_text(survey.fact)}"
         widths = widths_of(COLUMNS, map(cells, survey.partitions))
         for topic, rows in _by_topic(survey):
             yield ""
             yield topic_line(topic)
-            yield from plain_lines(COLUMNS, [cells(row) for row in rows], widths)
+            if rows:
+                yield from plain_lines(COLUMNS, [cells(row) for row in rows], widths)
 
 
 def draw(surveys: Sequence[FlowSurvey], room: int) -> Iterator[RenderableType]:
@@ -157,8 +161,11 @@ def draw(surveys: Sequence[FlowSurvey], room: int) -> Iterator[RenderableType]:
             yield Text(f"  {one_line(survey.problem)}", style="red")
         elif not survey.topics:
             yield Text("  no topic of the source matches", style="yellow")
+        if survey.fact:
+            yield Text(f"  {_fact_text(survey.fact)}", style="yellow")
         widths = widths_of(COLUMNS, (cells(row, grouped=True) for row in survey.partitions))
         for topic, rows in _by_topic(survey):
             yield ""
             yield Text(topic_line(topic), style="yellow" if topic.fact else "")
-            yield from draw_rows(COLUMNS, [cells(row, grouped=True) for row in rows], widths, room)
+            if rows:
+                yield from draw_rows(COLUMNS, [cells(row, grouped=True) for row in rows], widths, room)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig
-from sparkmirror.control.topic_facts import Refusal, find_topic_facts
+from sparkmirror.control.topic_facts import Refusal, find_hidden_facts, find_topic_facts
 from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Leader, Metadata
@@ -62,6 +62,11 @@ class Discovery:
         self._source = source
         self._target = target
         self._metadata: tuple[Metadata, Metadata] | None = None
+        self._shown: set[str] = set()  # source topics that were mirrored when last looked
+
+    def expect(self, topics: Iterable[str]) -> None:
+        """These were mirrored by an earlier driver: say it if they can't be seen."""
+        self._shown |= set(topics)
 
     def look(self) -> Landscape:
         """Bring the target's topics up to the plan, and say what can be mirrored now."""
@@ -86,7 +91,16 @@ class Discovery:
             for m in mirrored
         }
         pending = sum(pair.present < pair.partitions for pair in plan.pairs if not pair.is_shared)
-        return Landscape(partitions, leaders, pending, plan.pairs, find_topic_facts(plan.pairs, refusals))
+        found = find_topic_facts(plan.pairs, refusals) | self._find_hidden(source, plan)
+        return Landscape(partitions, leaders, pending, plan.pairs, found)
+
+    def _find_hidden(self, source: Metadata, plan: TopicPlan) -> dict[Place, Fact]:
+        """Who may not see a topic is told nothing of it, as if it were gone; but asked for by name it is refused."""
+        here = _keep_hidden(self._source, self._shown - source.topics.keys())
+        there = _keep_hidden(self._target, {new.topic for new in plan.create})
+        self._shown = {pair.topic for pair in plan.pairs} | here
+        unseen = [pair.topic for pair in plan.pairs if pair.remote in there]
+        return find_hidden_facts(here, "source") | find_hidden_facts(unseen, "target")
 
     def last_seen(self) -> tuple[Metadata, Metadata]:
         """The two clusters as the last look found them."""
@@ -173,6 +187,11 @@ class Discovery:
             return Refusal(error.code, str(error))
         log.info("flow %s: topic %s %s", self._flow.name, topic, done)
         return None
+
+
+def _keep_hidden(cluster: Cluster, topics: Collection[str]) -> set[str]:
+    answers = cluster.fetch_metadata(sorted(topics)).topics if topics else {}
+    return {name for name, info in answers.items() if info.error in codes.FORBIDDEN}
 
 
 def count_partitions(metadata: Metadata) -> dict[str, int]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.topic_facts import FOUND_BY_DRIVER
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
-from sparkmirror.topology.fact import WHOLE_TOPIC, Fact, split_name
+from sparkmirror.topology.fact import WHOLE_FLOW, WHOLE_TOPIC, Fact, split_name
 
 log = logging.getLogger("sparkmirror.ledger")
 
@@ -53,7 +53,8 @@ class FactBook:
 
     def begin_with(self, facts: Mapping[Place, Fact]) -> None:
         """What an earlier driver knew. It holds until this one knows better."""
-        found = {place: fact for place, fact in facts.items() if fact.name in FOUND_BY_DRIVER}
+        # The copy speaks of partitions only.
+        found = {p: fact for p, fact in facts.items() if fact.name in FOUND_BY_DRIVER or p[1] == WHOLE_TOPIC}
         self._found.facts = found | self._found.facts
         ours = {place: fact for place, fact in facts.items() if place not in found}
         for shelf, kinds in ((self._stops, (STOPPED, WAITING)), (self._notes, (NOTED,))):
@@ -112,6 +113,8 @@ class FactBook:
 
 def place_text(place: Place) -> str:
     topic, partition = place
+    if place == WHOLE_FLOW:
+        return "all topics"
     return f"topic {topic}" if partition == WHOLE_TOPIC else f"{topic}-{partition}"
 
 

@@ -16,11 +16,12 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
 from sparkmirror.control.fact_writer import FactWriter
+from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.leadership import SKEW_MARGIN_S, silence_limit_s
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.open_transactions import TransactionWatch
 from sparkmirror.control.storage import refuse_impossible_factors
-from sparkmirror.control.topic_facts import all_places
+from sparkmirror.control.topic_facts import all_places, find_filling_facts
 from sparkmirror.control.upkeep import Upkeep
 from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Heartbeat, Lease, Rules
 from sparkmirror.errors import SparkmirrorError
@@ -43,6 +44,7 @@ LONGEST_LEASE = 2  # times lease.seconds, if no successor comes
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
 COMPLAIN_EVERY_S = 60.0
+PROBE_EVERY_S = 30.0
 
 
 @dataclass(slots=True)
@@ -71,6 +73,7 @@ class FlowKeeper:
         self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
         self._facts = FactWriter(flow, self.target)
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
+        self._holes = HoleWatch()
         self._writing = threading.Lock()
         self._producer_id: int | None = None
         self._written: dict[Place, Standing] = {}
@@ -78,6 +81,7 @@ class FlowKeeper:
         self._fence = 0
         self.is_calm = False  # nothing has happened for a while: long leases are wanted
         self._fill_with = MARKERS
+        self._probed_at = 0.0
         self._last_change = time.monotonic()
         self._last_generation = -1
         self._has_led = False
@@ -207,6 +211,7 @@ class FlowKeeper:
             on_divergence=flow.on_divergence,
             fill_with=self._fill_with,
             bytes_per_second=flow.bytes_per_second and flow.bytes_per_second / leases,
+            rack=flow.consumer.client_rack or "",
         )
 
     def write_progress(self, positions: Mapping[Place, Standing]) -> None:
@@ -262,6 +267,7 @@ class FlowKeeper:
         refuse_impossible_factors(self.flow, self.target.fetch_metadata())
         producer_id = self._claims.claim_producer_id()
         self._fill_with = self._probe_filling(producer_id)
+        self._probed_at = time.monotonic()
         self._progress.ensure()
         self._transactions.believe(self._read_facts())
         self._producer_id = producer_id
@@ -275,29 +281,25 @@ class FlowKeeper:
         if self._is_stale.is_set():
             with self._writing:
                 self._written = self._progress.read()
+            self._discovery.expect(topic for topic, _ in self._written)
             self._is_stale.clear()
             self._changed()
 
     def _probe_filling(self, producer_id: int) -> str:
-        """How holes can be filled here: decided once, before the first byte of a topic."""
+        """How holes can be filled here: known before the first byte of a topic."""
         if self.flow.offsets_preserve == NEVER or may_write_markers(
             self.target, claims_topic(self.flow.source.alias), producer_id
         ):
             return MARKERS
         name = f"sparkmirror.{self.flow.source.alias}.{self.flow.target.alias}.probe"
-        if may_use_transactions(self.target, name):
-            log.warning(
-                "flow %s: no right to write markers (ALTER on the cluster): holes are filled with empty transactions, "
-                "which is slow",
-                self.flow.name,
-            )
-            return TRANSACTIONS
-        log.warning(
-            "flow %s: no right to write markers (ALTER on the cluster) or transactions (WRITE on transactional ids "
-            "sparkmirror.*): offsets of topics with holes are translated",
-            self.flow.name,
-        )
-        return NOTHING
+        return TRANSACTIONS if may_use_transactions(self.target, name) else NOTHING
+
+    def _probe_again(self) -> None:
+        """A right that was missing may have been given. One that is lost is said by the first hole."""
+        due = self._fill_with != MARKERS and time.monotonic() - self._probed_at >= PROBE_EVERY_S
+        if due and self._producer_id is not None:
+            self._probed_at = time.monotonic()
+            self._fill_with = self._probe_filling(self._producer_id)
 
     def _read_facts(self) -> Mapping[Place, Fact]:
         """The ledger goes on from what the driver before has written."""
@@ -348,6 +350,7 @@ class FlowKeeper:
         self._changed()
 
     def _look(self) -> None:
+        self._probe_again()
         landscape = self._discovery.look()
         before = self.view.landscape
         self.view.landscape = landscape
@@ -380,10 +383,11 @@ class FlowKeeper:
         return known is not None and known.target_end >= 0 and not known.translated
 
     def _note_facts(self, landscape: Landscape, ends: Mapping[Place, Ends]) -> None:
-        found = dict(landscape.facts)
+        found = self._holes.look(ends, self._ledger.filled(self.flow.name)) | landscape.facts
         if self.flow.read_committed:
             found |= self._transactions.look(ends, landscape.leaders, time.time())
-        self._ledger.note_found(self.flow.name, found, set(all_places(landscape.pairs)))
+        found |= find_filling_facts(self._fill_with)
+        self._ledger.note_found(self.flow.name, found, {*all_places(landscape.pairs), *found})
 
     def _complain(self, problem: str) -> None:
         self.view.problem = problem

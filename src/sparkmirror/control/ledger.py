@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.fact_book import FactBook
+from sparkmirror.control.hole_watch import Filling
 from sparkmirror.control.log import timestamp
 from sparkmirror.copy.receipt import COPIED, NOTED, STOPPED, WAITING, Receipt
 from sparkmirror.topology.fact import Fact
@@ -25,6 +26,7 @@ class Ledger:
         self._books: dict[str, FactBook] = {}
         self._bytes: dict[str, deque[tuple[float, int]]] = {}
         self._traffic: dict[str, dict[Place, float]] = {}
+        self._filled: dict[str, dict[Place, Filling]] = {}
         self.records = self.rebuilt = self.holes = 0
         self.bytes = 0
         self.rounds = 0
@@ -89,6 +91,11 @@ class Ledger:
         with self._lock:
             return dict(self._traffic.get(flow, {}))
 
+    def filled(self, flow: str) -> dict[Place, Filling]:
+        """What was filled of each partition's holes, since the driver began."""
+        with self._lock:
+            return dict(self._filled.get(flow, {}))
+
     def rate(self, flow: str) -> float:
         """Bytes a second over the last half minute."""
         with self._lock:
@@ -110,6 +117,9 @@ class Ledger:
         traffic = self._traffic.setdefault(receipt.flow, {})
         place = (receipt.topic, receipt.partition)
         traffic[place] = traffic.get(place, 0.0) + receipt.bytes
+        if receipt.fill_ms:
+            filled = self._filled.setdefault(receipt.flow, {})
+            filled[place] = filled.get(place, Filling()).plus(receipt.holes, receipt.fill_ms, time.monotonic())
 
     def _fade(self, flow: str) -> None:
         faded = {place: weight / 2 for place, weight in self._traffic.get(flow, {}).items()}

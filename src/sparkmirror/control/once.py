@@ -9,6 +9,7 @@ from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.copy.receipt import STOPPED
+from sparkmirror.topology.fact import WHOLE_TOPIC
 from sparkmirror.topology.standing import Standing
 
 PATIENCE_S = 60.0
@@ -63,6 +64,8 @@ class OnceGoal:
                 fact = facts.get((topic, partition))
                 reason = f": {fact.said}" if fact else ""
                 lines.append(f"flow {flow}: {topic}-{partition} is not copied up to offset {end}{reason}")
+            unseen = ((t, f) for (t, p), f in sorted(facts.items()) if p == WHOLE_TOPIC and f.kind == STOPPED)
+            lines += (f"flow {flow}: topic {topic} is not copied: {fact.said}" for topic, fact in unseen)
         return lines
 
     def _set_goal(self, keeper: FlowKeeper) -> None:

@@ -9,7 +9,7 @@ progress, facts, leader -------+
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.offsets.claims import Leadership, claims_topic, read_leader
 from sparkmirror.offsets.facts_topic import FactsTopic, facts_topic
 from sparkmirror.offsets.progress import ProgressTopic, progress_topic
-from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.fact import WHOLE_FLOW, Fact
 from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
 from sparkmirror.topology.standing import Standing
 
@@ -40,12 +40,14 @@ class FlowSurvey:
     leader: Leadership | None = None
     running: bool = False
     problem: str = ""
+    fact: Fact | None = None
     topics: tuple[TopicRow, ...] = ()
     partitions: tuple[PartitionRow, ...] = ()
 
     @property
     def stopped(self) -> int:
-        return sum(row.state == STOPPED for row in self.partitions)
+        unseen = sum(bool(row.fact) and not row.target_topic for row in self.topics)
+        return unseen + sum(row.state == STOPPED for row in self.partitions)
 
     @property
     def is_whole(self) -> bool:
@@ -65,10 +67,18 @@ def survey_flow(flow: FlowConfig) -> FlowSurvey:
         with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
             there = target.fetch_metadata()
             leader = find_leader(target, there, flow)
-            topics, partitions = _collect(flow, source, target, there)
+            facts = read_facts(target, there, flow)
+            topics, partitions = _collect(flow, source, target, there, facts)
     except SparkmirrorError as error:
         return FlowSurvey(flow=flow.name, leader=leader, running=runs(flow, leader), problem=str(error))
-    return FlowSurvey(flow=flow.name, leader=leader, running=runs(flow, leader), topics=topics, partitions=partitions)
+    return FlowSurvey(
+        flow=flow.name,
+        leader=leader,
+        running=runs(flow, leader),
+        fact=facts.get(WHOLE_FLOW),
+        topics=topics,
+        partitions=partitions,
+    )
 
 
 def runs(flow: FlowConfig, leader: Leadership | None) -> bool:
@@ -76,12 +86,11 @@ def runs(flow: FlowConfig, leader: Leadership | None) -> bool:
 
 
 def _collect(
-    flow: FlowConfig, source: Cluster, target: Cluster, there: Metadata
+    flow: FlowConfig, source: Cluster, target: Cluster, there: Metadata, facts: Mapping[Place, Fact]
 ) -> tuple[tuple[TopicRow, ...], tuple[PartitionRow, ...]]:
     here = source.fetch_metadata()
     pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(flow)).pairs
     bounds = _fetch_bounds(source, here, target, there, pairs)
-    facts = read_facts(target, there, flow)
     progress = read_progress(target, there, flow)
     return assemble_topics(pairs, facts), assemble_partitions(pairs, bounds, progress, facts, flow.read_committed)
 

@@ -7,7 +7,8 @@
       leader             who leads or led last: driver, host, pid, since, seen, released; null if nobody ever did
       generation         of the newest leader record, else -1
       problem            why there is nothing below; empty if all is well
-      topics[]           topic, target_topic, fact
+      fact               of the flow as a whole
+      topics[]           topic, target_topic (empty where the topic can't be seen), fact
       partitions[]       topic, partition, target_topic, source_start, source_lso, source_end, target_start, target_end,
                          lag, state, translated (why offsets differ, else empty), fact
     fact                 name, kind, error, since; null if there is none
@@ -38,6 +39,7 @@ def _flow(survey: FlowSurvey) -> dict[str, Any]:
         "leader": _leader(survey.leader) if survey.leader else None,
         "generation": survey.leader.generation if survey.leader else -1,
         "problem": survey.problem,
+        "fact": _fact(survey.fact),
         "topics": [_topic(row) for row in survey.topics],
         "partitions": [_partition(row) for row in survey.partitions],
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
-from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
+from sparkmirror.topology.fact import WHOLE_FLOW, WHOLE_TOPIC, Fact
 from sparkmirror.topology.select import TopicPair
 from sparkmirror.topology.standing import Standing
 
@@ -50,10 +50,14 @@ class PartitionRow:
 
 
 def assemble_topics(pairs: Iterable[TopicPair], facts: Mapping[Place, Fact]) -> tuple[TopicRow, ...]:
-    return tuple(
+    """Also topics that can't be seen, if a fact says why; it is not known where those go."""
+    rows = [
         TopicRow(topic=pair.topic, target_topic=pair.remote, fact=facts.get((pair.topic, WHOLE_TOPIC)))
         for pair in pairs
-    )
+    ]
+    seen = {row.topic for row in rows} | {WHOLE_FLOW[0]}
+    unseen = [p for p in sorted(facts) if p[0] not in seen and p[1] == WHOLE_TOPIC]
+    return (*rows, *(TopicRow(topic=p[0], target_topic="", fact=facts[p]) for p in unseen))
 
 
 def assemble_partitions(

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from sparkmirror.copy.lease import NOTHING, TRANSACTIONS
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
 from sparkmirror.protocol import codes
-from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
+from sparkmirror.topology.fact import WHOLE_FLOW, WHOLE_TOPIC, Fact
 from sparkmirror.topology.select import TopicPair
 
 OPEN_TRANSACTION = "open-transaction"
 PARTITION_COUNT = "partition-count"
 TOPIC_REFUSED = "topic-refused"
 TOPIC_MERGED = "topic-merged"
-FOUND_BY_DRIVER = frozenset({OPEN_TRANSACTION, PARTITION_COUNT, TOPIC_REFUSED, TOPIC_MERGED})
+UNAUTHORIZED = "unauthorized"
+MARKERS_REFUSED = "markers-refused"
+HOLES_OUTRUN = "holes-outrun"
+FOUND_BY_DRIVER = frozenset(
+    {OPEN_TRANSACTION, PARTITION_COUNT, TOPIC_REFUSED, TOPIC_MERGED, MARKERS_REFUSED, HOLES_OUTRUN}
+)
 
 Place = tuple[str, int]
 
@@ -37,6 +43,32 @@ def find_topic_facts(pairs: Iterable[TopicPair], refusals: Mapping[str, Refusal]
     for pair in pairs:
         found |= _facts_of(pair, refusals.get(pair.remote))
     return found
+
+
+def find_hidden_facts(topics: Iterable[str], side: str) -> dict[Place, Fact]:
+    """Topics that are there, and not shown to us."""
+    return {
+        (topic, WHOLE_TOPIC): Fact(
+            kind=STOPPED,
+            name=UNAUTHORIZED,
+            error=f"the {side} refuses DESCRIBE on the topic, so it is not seen any more; it goes on when the mirror's "
+            "user has the right",
+        )
+        for topic in topics
+    }
+
+
+def find_filling_facts(fill_with: str) -> dict[Place, Fact]:
+    """What it means for the flow if holes can't be filled with markers."""
+    lacks = "the target permits no markers (ALTER or CLUSTER_ACTION on the cluster)"
+    said = {
+        TRANSACTIONS: f"{lacks}: holes are filled with empty transactions, a few hundred a second",
+        NOTHING: f"{lacks} and no transactions (WRITE on transactional ids sparkmirror.*): topics with holes are "
+        "mirrored with translated offsets",
+    }
+    if fill_with not in said:
+        return {}
+    return {WHOLE_FLOW: Fact(kind=NOTED, name=MARKERS_REFUSED, error=said[fill_with])}
 
 
 def all_places(pairs: Iterable[TopicPair]) -> Iterator[Place]:

@@ -14,7 +14,6 @@ many partitions share a request.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -50,6 +49,7 @@ class Filled(NamedTuple):
     """The answer to so many markers."""
 
     cursor: Cursor
+    term: int
     markers: int
     error: int
 
@@ -99,19 +99,21 @@ class Appender:
         self._producer_id = producer_id
         self._fence = fence
         self._fill_slowly = fill_slowly
-        self._turn: deque[Cursor] = deque()
-        self._holes: list[Cursor] = []
-        self._paused_until = 0.0  # the broker throttles us
+        self._turn: dict[Cursor, None] = {}  # who waits, in this order, each once
+        self._holes: list[tuple[Cursor, int]] = []  # with term
+        self.paused_until = 0.0  # the broker throttles us
 
     @property
     def has_room(self) -> bool:
-        return len(self.channel.pending) < MOST_UNDER_WAY and time.monotonic() >= self._paused_until
+        return len(self.channel.pending) < MOST_UNDER_WAY and time.monotonic() >= self.paused_until
+
+    def is_due(self, now: float) -> bool:
+        """A pause is over, and no answer will come that makes it send."""
+        return bool((self._turn or self._holes) and not self.channel.pending and now >= self.paused_until)
 
     def offer(self, cursor: Cursor) -> None:
         """Something is queued for a partition that this broker leads."""
-        if not cursor.in_turn:
-            cursor.in_turn = True
-            self._turn.append(cursor)
+        self._turn.setdefault(cursor)
 
     def send(self) -> None:
         """Send requests while there is room and something can go."""
@@ -125,12 +127,13 @@ class Appender:
         sent: dict[tuple[TopicKey, int], tuple[Cursor, Ready]] = {}
         topics: dict[TopicKey, list[tuple[int, produce.Buffer]]] = {}
         size = 0
-        again = []
+        again: dict[Cursor, None] = {}
         while self._turn and size < REQUEST_BYTES:
-            cursor = self._turn.popleft()
+            cursor = next(iter(self._turn))
+            del self._turn[cursor]
             key = (cursor.target_key, cursor.leased.target_partition)
             if key in sent:  # of another origin that is written into the same partition: the next request takes it
-                again.append(cursor)
+                again[cursor] = None
                 continue
             head = cursor.queue.head if cursor.target_node == self.node else None
             if isinstance(head, Ready):
@@ -140,19 +143,21 @@ class Appender:
                 sent[key] = (cursor, ready)
                 topics.setdefault(cursor.target_key, []).append((key[1], ready.batch))
                 if isinstance(cursor.queue.head, Ready):
-                    again.append(cursor)
+                    again[cursor] = None
                     continue
-            cursor.in_turn = False
+            if isinstance(head, Hole) and not cursor.fill_began:
+                cursor.fill_began = time.monotonic()
             if isinstance(head, Hole) and not cursor.in_flight:
                 cursor.in_flight = 1
-                self._holes.append(cursor)
-        self._turn.extend(again)
+                self._holes.append((cursor, cursor.term))
+        self._turn |= again
         if sent:
             pieces = produce.encode_produce(self.version, topics, timeout_ms=ACK_TIMEOUT_MS)
             self._send(produce.API_KEY, self.version, pieces, self.version >= produce.FLEXIBLE_FROM, _Batches(sent))
 
     def _send_markers(self) -> None:
-        holes, self._holes = self._holes, []
+        holes = [cursor for cursor, term in self._holes if term == cursor.term]
+        self._holes = []
         for fence, cursors in group_by(holes, self._fence_of).items():
             sent: Fills = {}
             for cursor in cursors:
@@ -207,7 +212,9 @@ class Appender:
     def _take_batches(self, tag: _Batches, frame: memoryview) -> Iterator[Event]:
         throttle_ms, answers = produce.parse_produce(self.version, frame)
         if throttle_ms:
-            self._paused_until = time.monotonic() + throttle_ms / 1000
+            # Brokers since 2.0 answer at once and then do not read from us for that long (KIP-219). Without the pause
+            # five requests would wait there with their deadlines running.
+            self.paused_until = time.monotonic() + throttle_ms / 1000
         for answer in answers:
             known = tag.sent.get((answer.topic, answer.partition))
             if known is None:
@@ -220,7 +227,7 @@ class Appender:
         errors = markers.parse_markers(self._marker_version, frame)
         for partition, (cursor, term, number) in tag.sent.items():
             if term == cursor.term:
-                yield Filled(cursor, number, errors.get(partition, codes.UNKNOWN_TOPIC_OR_PARTITION))
+                yield Filled(cursor, term, number, errors.get(partition, codes.UNKNOWN_TOPIC_OR_PARTITION))
 
     def leave(self) -> None:
         self.channel.close()

@@ -17,14 +17,15 @@ from typing import Protocol
 
 from sparkmirror.copy.appender import Appender, Filled
 from sparkmirror.copy.beginning import NoteStanding
-from sparkmirror.copy.cursor import Cursor
+from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.fetcher import LONGEST_WAIT_MS, Fetcher
+from sparkmirror.copy.followers import Followers
 from sparkmirror.copy.lease import TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.place import Position
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.copy.roster import Roster
-from sparkmirror.copy.scout import Connections, Finding, Scout
+from sparkmirror.copy.scout import Connections, Finding, Scout, Unreachable
 from sparkmirror.copy.throttle import Throttle
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError
 from sparkmirror.net.channel import Channel
@@ -85,6 +86,8 @@ class Copy:
         self._asked: set[Cursor] = set()
         self._fetchers: dict[int, Fetcher] = {}
         self._appenders: dict[int, Appender] = {}
+        self._followers = Followers(lease.rules.rack)
+        self._connecting: set[int] = set()  # source brokers that somebody shall be read from
         self._throttle = Throttle(lease.rules.bytes_per_second, time.monotonic())
         self._ending = False
 
@@ -150,8 +153,12 @@ class Copy:
         if not pause_s:
             for fetcher in list(self._fetchers.values()):
                 self._guarded(fetcher.channel, lambda f=fetcher: self._fetch_more(f, now))  # type: ignore[misc]
+        for appender in list(self._appenders.values()):
+            if appender.is_due(now):
+                self._send(appender)
         longest = RETRY_EVERY_S if self._roster.lost else pause_s or RECEIPTS_EVERY_S
-        self._poll(min(longest, RECEIPTS_EVERY_S, max(0.0, self._deadline - now)))
+        pauses = [side.paused_until - now for side in self._sides() if side.paused_until > now]
+        self._poll(min(longest, RECEIPTS_EVERY_S, max(0.0, self._deadline - now), *pauses))
         self._drop_overdue()
 
     def _poll(self, timeout_s: float) -> None:
@@ -200,7 +207,7 @@ class Copy:
         if not cursors or room < share // 4:
             return
         left_ms = int((self._deadline - now) * 1000)
-        fetcher.ask(cursors, min(room, self._throttle.most_bytes), max(0, left_ms))
+        fetcher.ask(cursors, min(room, self._throttle.most_bytes), max(0, left_ms), self._followers.rack(now))
         self._watch(fetcher)
 
     def _take_fetch(self, fetcher: Fetcher, frame: memoryview) -> None:
@@ -210,6 +217,8 @@ class Copy:
             return
         now = time.monotonic()
         for cursor, fetched in news:
+            if self._moves(cursor, fetched, now):
+                continue
             self._roster.take_fetched(cursor, fetched, now)
             if cursor.queue and cursor.target_node in self._appenders:
                 self._appenders[cursor.target_node].offer(cursor)
@@ -218,6 +227,17 @@ class Copy:
         for node in {c.target_node for c, _ in news}:
             if node in self._appenders:
                 self._send(self._appenders[node])
+
+    def _moves(self, cursor: Cursor, fetched: fetch.FetchedPartition, now: float) -> bool:
+        """Whether the cursor reads from another broker now: from a nearer replica, or from the leader again."""
+        node = self._followers.next_node(cursor, fetched, now)
+        if node == cursor.read_node:
+            return False
+        cursor.read_node = node
+        if node not in self._fetchers and node not in self._connecting:
+            self._connecting.add(node)
+            self._scout.connect(node)
+        return True
 
     def _take_answer(self, appender: Appender, tag: object, frame: memoryview) -> None:
         now = time.monotonic()
@@ -240,6 +260,8 @@ class Copy:
         channel.close()
         is_source = isinstance(side, Fetcher)
         del (self._fetchers if is_source else self._appenders)[side.node]
+        if is_source:
+            self._followers.avoid(time.monotonic())
         self._roster.lose_node(side.node, source=is_source, reason=reason, now=time.monotonic())
 
     def _sides(self) -> list[Fetcher | Appender]:
@@ -266,21 +288,31 @@ class Copy:
             if isinstance(found, Connections):
                 self._adopt(found)
                 continue
+            if isinstance(found, Unreachable):
+                self._take_unreachable(found)
+                continue
             for news in found:
                 if isinstance(news, Finding):
                     self._take_finding(news)
                 else:
                     self._take_slow_fill(news)
 
+    def _take_unreachable(self, news: Unreachable) -> None:
+        """Whoever was to read there is looked up anew, and reads from the leader."""
+        self._connecting.discard(news.node)
+        self._followers.avoid(time.monotonic())
+        self._roster.lose_node(news.node, source=True, reason=news.reason, now=time.monotonic())
+
     def _take_slow_fill(self, filled: Filled) -> None:
         appender = self._appenders.get(filled.cursor.target_node)
-        if appender is not None:
+        if appender is not None and filled.term == filled.cursor.term:
             filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
             self._roster.take_event(appender, filled, time.monotonic())
             self._send(appender)
 
     def _adopt(self, connections: Connections) -> None:
         for node, channel in connections.source.items():
+            self._connecting.discard(node)
             if node in self._fetchers:
                 channel.close()
                 continue
@@ -297,6 +329,8 @@ class Copy:
     def _take_finding(self, finding: Finding) -> None:
         cursor, now = finding.cursor, time.monotonic()
         self._asked.discard(cursor)
+        if cursor.state is not State.LOST:
+            return
         if isinstance(finding.result, str):
             self._roster.lose(cursor, finding.result, now)
             return
@@ -310,6 +344,7 @@ class Copy:
             self._roster.lose(cursor, "a connection was lost meanwhile", now)
             return
         cursor.source_node, cursor.target_node, cursor.leader_epoch = source.node, target.node, source.epoch
+        cursor.read_node = source.node
         by_id = self._fetchers[source.node].version == fetch.BY_ID
         cursor.source_key = place.source.topic_id if by_id else place.source.name
         by_id = self._appenders[target.node].version == produce.BY_ID

@@ -51,6 +51,7 @@ class Cursor:
         self.hint = leased.hint
         self.queue = CopyQueue(producer_id if leased.producer_id is None else leased.producer_id)
         self.source_node = self.target_node = -1
+        self.read_node = -1  # the source's leader, or a follower that is nearer (KIP-392)
         self.source_key: TopicKey = leased.topic
         self.target_key: TopicKey = leased.remote
         self.leader_epoch = -1
@@ -58,9 +59,9 @@ class Cursor:
         self.source_next = 0
         self.target_next = 0
         self.in_flight = 0  # requests that write to this partition
-        self.in_turn = False  # waits in its appender's line
         self.is_fenced = False  # a marker of ours has shut out every earlier writer of markers
         self.is_filling = False
+        self.fill_began = 0.0  # when the hole at the head began to hold up what comes behind it
         self.fill_attempt = 0  # grows when a fill's answer was lost: it may still be written
         self.is_out_of_range = False  # the source refused the offset: look why
         self.is_forgotten = False  # the target's leader does not know our producer any more
@@ -89,15 +90,21 @@ class Cursor:
         return self.queue.held_bytes
 
     @property
+    def is_at_follower(self) -> bool:
+        return self.read_node != self.source_node
+
+    @property
     def is_drained(self) -> bool:
         """All that was fetched stands in the target."""
         return not self.queue and not self.in_flight
 
-    def locate(self, source: Metadata, target: Metadata) -> Place | str:
-        """Where the partition is on both sides; or why it is nowhere at the moment."""
+    def locate(self, source: Metadata, target: Metadata) -> Place | MirrorError | str:
+        """Where the partition is on both sides; or why it is nowhere at the moment, or till somebody does something."""
         leased = self.leased
         here, there = source.topics.get(leased.topic), target.topics.get(leased.remote)
         for side, (name, number), info in (("source", self.place, here), ("target", self.remote, there)):
+            if info and info.error in codes.FORBIDDEN:
+                return facts.unauthorized(side, f"DESCRIBE on topic {name}", info.error)
             if info is None or info.error or number not in info.leaders:
                 return f"the {side} has no {name}-{number} ({codes.name_of(info.error) if info else 'gone'})"
             if info.leaders[number].node < 0:
@@ -151,6 +158,7 @@ class Cursor:
             self.fill_attempt += 1
         self.queue.clear()
         self.in_flight = 0
+        self.fill_began = 0.0
         self.pending_fact = None
 
     def take_fetched(self, fetched: FetchedPartition) -> None:
@@ -164,6 +172,7 @@ class Cursor:
 
     def take_runs(self, runs: list[tuple[Run, int]], end: int) -> None:
         """Queue records that were encoded elsewhere; up to `end` there are no others."""
+        self.queue.epoch = -1  # rows do not say it
         self.queue.add_runs(runs)
         self.queue.add_hole(end)
         self.note_passed()

@@ -25,16 +25,21 @@ def first_record(source: SourceView, place: Place, first: int, end: int) -> int 
     return found.offset if found else None
 
 
-def compare(source: SourceView, place: Place, tail: Batch) -> None:
-    """What the source still holds where the target's last batch stands must be the same. MirrorError: it is not."""
+def compare(source: SourceView, place: Place, tail: Batch) -> int:
+    """What the source still holds where the target's last batch stands must be the same. The epoch of its leader then.
+
+    MirrorError: it is not the same.
+    """
     first, end = tail.header.first, tail.header.end
-    theirs = {record.offset: record for record in _records(source, place, first, end)}
+    batches = list(source.copyable(place.source, place.partition, first, end))
+    theirs = {record.offset: record for batch in batches for record in batch.records if first <= record.offset < end}
     ours = {record.offset: record for record in tail.records}
     if any(ours.get(offset) != record for offset, record in theirs.items()):
         raise facts.diverged(place.source.name, first, end)
     bounds = source.bounds(place.source, place.partition)
     if bounds is not None and end > bounds[1]:
         raise facts.source_truncated(place.source.name, end, bounds[1])
+    return batches[-1].header.leader_epoch if batches else -1
 
 
 def skip_records(source: SourceView, place: Place, first: int, count: int, tail: Batch | None) -> int:

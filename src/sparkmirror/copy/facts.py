@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sparkmirror.errors import ConnectionLostError, MirrorError, SparkmirrorError
+from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, SparkmirrorError
 from sparkmirror.protocol import codes
 
 ANEW = "delete the target topic to mirror it anew"
+WITH_THE_RIGHT = "it goes on when the mirror's user has the right"
 
 
 def gap(first: int, end: int) -> MirrorError:
@@ -159,14 +160,25 @@ def unread(error: SparkmirrorError) -> MirrorError:
     """Why a source can't be read, by whether that may pass."""
     if isinstance(error, ConnectionLostError):
         return MirrorError("unreachable", str(error))
+    if isinstance(error, BrokerError) and error.code in codes.FORBIDDEN:
+        return MirrorError("unauthorized", f"{error}; {WITH_THE_RIGHT}")
     return corrupt(str(error))
+
+
+def unauthorized(side: str, right: str, code: int, offset: int | None = None) -> MirrorError:
+    """`offset`: the source's, from which on nothing is copied."""
+    stands = "" if offset is None else f", so nothing is copied from source offset {offset} on"
+    return MirrorError(
+        "unauthorized",
+        f"the {side} refuses {right} ({codes.name_of(code)}){stands}; {WITH_THE_RIGHT}",
+    )
 
 
 def refused(side: str, code: int, message: str | None) -> MirrorError:
     """What a broker refuses for good, by what an operator can do about it."""
     said = f"the {side} refuses: {codes.name_of(code)} {message or ''}".rstrip()
     if code in codes.FORBIDDEN:
-        return MirrorError("unauthorized", f"{said}; give the mirror's user the right back")
+        return MirrorError("unauthorized", f"{said}; {WITH_THE_RIGHT}")
     if code == codes.INVALID_TIMESTAMP:
         return MirrorError(
             "timestamp-refused", f"{said}; raise message.timestamp.before.max.ms and .after.max.ms of the topic"

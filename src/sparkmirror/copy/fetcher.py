@@ -47,8 +47,8 @@ class Fetcher:
     def idle(self) -> bool:
         return not self.channel.pending
 
-    def ask(self, cursors: Iterable[Cursor], max_bytes: int, left_ms: int) -> None:
-        """Send the next fetch for exactly these cursors.
+    def ask(self, cursors: Iterable[Cursor], max_bytes: int, left_ms: int, rack: str = "") -> None:
+        """Send the next fetch for exactly these cursors. From a `rack`, a leader may name a follower to read from.
 
         A partition that joins must wait until the fetch under way is answered. So the first waits of a session are
         short, and get longer while nothing arrives and nobody joins.
@@ -74,6 +74,7 @@ class Fetcher:
             session_id=self._session_id,
             session_epoch=self._epoch,
             forgotten={k: [c.leased.partition for c in group] for k, group in group_by(left, _key).items()},
+            rack=rack,
         )
         self._known = wanted
         self._cursors = {(c.source_key, c.leased.partition): c for c in wanted}

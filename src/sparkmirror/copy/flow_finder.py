@@ -58,6 +58,8 @@ class FlowFinder:
         source = self._source.fetch_metadata([cursor.leased.topic])
         target = self._target.fetch_metadata([cursor.leased.remote])
         place = cursor.locate(source, target)
+        if isinstance(place, MirrorError):
+            raise place
         if isinstance(place, str):
             return place
         position = self._finder.find([place]).get(0)

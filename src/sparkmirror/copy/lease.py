@@ -47,7 +47,7 @@ class LeasePartition:
 class Rules:
     """What the user wants of a flow's copy, and what the target permits (`fill_with`).
 
-    `left_out`: producers of the source whose batches are not copied, since they came from the target.
+    `skip_producers`: producers of the source whose batches are not copied, since they came from the target.
     """
 
     isolation: int = READ_COMMITTED
@@ -58,7 +58,8 @@ class Rules:
     on_divergence: str = FAIL
     fill_with: str = MARKERS
     bytes_per_second: float | None = None
-    left_out: tuple[int, ...] = ()
+    rack: str = ""
+    skip_producers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +110,7 @@ class Lease:
                 "source": _address(fields["source"]),
                 "target": _address(fields["target"]),
                 "partitions": tuple(_partition(p) for p in fields["partitions"]),
-                "rules": Rules(**fields["rules"] | {"left_out": tuple(fields["rules"]["left_out"])}),
+                "rules": Rules(**fields["rules"] | {"skip_producers": tuple(fields["rules"]["skip_producers"])}),
                 "heartbeats": tuple(Heartbeat(**h | {"target": _address(h["target"])}) for h in fields["heartbeats"]),
             }
         )

@@ -48,6 +48,12 @@ class Place:
         return self.target.leaders[self.target_partition]
 
     @property
+    def has_elected(self) -> bool:
+        """The source's leader is not the one that took the newest record that was seen."""
+        epoch = self.hint.source_epoch if self.hint and not self.is_new_source else -1
+        return epoch >= 0 and epoch != self.source.leaders[self.partition].epoch
+
+    @property
     def source_id(self) -> str:
         return format_topic_id(self.source.topic_id)
 
@@ -62,7 +68,8 @@ class Position:
 
     `last_sequence` -1: none yet, so the next is 0 (a leader that knows a producer by its markers alone says -1, too).
     `fetch_from`: what lies before it is gone from the source. `log_start`: where the target's log shall begin; up to
-    there it is filled first.
+    there it is filled first. `source_epoch`: of a leader that took the record before `next_offset` or a later one; with
+    an earlier one the source would see a truncation where there is none, and -1 is safe.
     """
 
     next_offset: int

@@ -17,6 +17,10 @@ The leader forgets a producer 24 h after its newest record's *timestamp* (`produ
 the sequence then guards nothing, so the tail is believed only once no lease of an earlier driver can still
 write: `unguarded_ok`.
 
+Where the source has elected leaders since (the epoch of the newest record that was seen is not its leader's), it is
+asked first how far its log is still the same (KIP-320): an unclean election may have cut off what was copied, and put
+other records there. Brokers from 2.7 on would say it in the answer of a fetch; those before say it only so.
+
 What the tail says otherwise is a named fact, and a policy says whether the partition stops there or goes on. Where
 equal offsets are given up, or a new log is to begin above 0, the position says `is_news`: it is written to the progress
 topic before anything is appended.
@@ -32,9 +36,10 @@ from sparkmirror.copy.lease import ALWAYS, CONTINUE, NEVER, NOTHING, Rules
 from sparkmirror.copy.place import Ends, Place, Position
 from sparkmirror.copy.source_view import SourceView
 from sparkmirror.copy.tail import Batch, data_batches, read_tail
-from sparkmirror.errors import MirrorError
+from sparkmirror.errors import BrokerError, MirrorError, ProtocolError
 from sparkmirror.net.cluster import Cluster, group_by
-from sparkmirror.net.offsets import EARLIEST, LATEST, ProducerState, describe_producer, list_offsets
+from sparkmirror.net.offsets import EARLIEST, LATEST, EpochEnd, ProducerState, describe_producer, list_offsets
+from sparkmirror.protocol import codes
 from sparkmirror.topology.standing import Standing
 
 MERGED = "several partitions are written into one of the target"
@@ -54,14 +59,21 @@ class PositionFinder:
 
     def find(self, places: list[Place]) -> dict[int, Position | MirrorError]:
         """By index into `places`: a position or the fact that forbids one. Left out: not known yet."""
-        states = self._describe(places)
+        errors: dict[tuple[str, int], int] = {}
+        states = self._describe(places, errors)
         log_ends = list_offsets(self._target, {p.target_key: p.target_leader for p in places}, LATEST, log_end=True)
+        unchanged = self._find_unchanged([p for p in places if p.has_elected])
         found: dict[int, Position | MirrorError] = {}
         for index, place in enumerate(places):
-            if index not in states or place.target_key not in log_ends:
+            key = place.target_key
+            here = (place.source.name, place.partition)
+            if errors.get(key) in codes.FORBIDDEN:
+                found[index] = facts.unauthorized("target", f"READ on topic {place.target.name}", errors[key])
+                continue
+            if index not in states or key not in log_ends or (place.has_elected and here not in unchanged):
                 continue
             try:
-                position = self._decide(place, Ends(states[index], log_ends[place.target_key]))
+                position = self._decide(place, Ends(states[index], log_ends[key]), unchanged.get(here))
                 if position is not None and place.is_forgotten:
                     position = replace(position, last_sequence=-1)
                 if position is not None and (place.check_range or _is_beyond(place.stop_at, position)):
@@ -69,28 +81,44 @@ class PositionFinder:
             except MirrorError as error:
                 found[index] = error
                 continue
+            except (BrokerError, ProtocolError) as error:  # of this partition: the others are looked at all the same
+                if isinstance(error, ProtocolError) or error.code in codes.FORBIDDEN:
+                    found[index] = facts.unread(error)
+                continue
             if position is not None:
                 found[index] = position
         return found
 
-    def _describe(self, places: list[Place]) -> dict[int, ProducerState | None]:
+    def _describe(self, places: list[Place], errors: dict[tuple[str, int], int]) -> dict[int, ProducerState | None]:
         """What the leaders remember of the producers, by index into `places`."""
         found: dict[int, ProducerState | None] = {}
         for producer_id, group in group_by(range(len(places)), lambda i: self._id(places[i])).items():
             leaders = {places[i].target_key: places[i].target_leader for i in group}
-            states = describe_producer(self._target, leaders, producer_id)
+            states = describe_producer(self._target, leaders, producer_id, errors)
             found |= {i: states[places[i].target_key] for i in group if places[i].target_key in states}
         return found
 
     def _id(self, place: Place) -> int:
         return self._producer_id if place.producer_id is None else place.producer_id
 
-    def _decide(self, place: Place, ends: Ends) -> Position | None:
-        hint, state = place.hint, ends.state
+    def _find_unchanged(self, places: list[Place]) -> dict[tuple[str, int], EpochEnd]:
+        """How far the source's logs are still those that were copied from."""
+        if not places:
+            return {}
+        leaders = {(p.source.name, p.partition): p.source.leaders[p.partition] for p in places}
+        epochs = {(p.source.name, p.partition): p.hint.source_epoch for p in places if p.hint}
+        return self._source.epoch_ends(leaders, epochs)
+
+    def _decide(self, place: Place, ends: Ends, unchanged: EpochEnd | None) -> Position | None:
         if place.producer_id is not None:
             return self._decide_shared(place, ends)
         if place.is_new_source or place.is_new_target:
             return self._after_recreation(place, ends)
+        if unchanged and unchanged.end >= 0 and place.hint:
+            if unchanged.end < place.hint.next_offset:
+                return self._after_cut(place, place.hint, ends, unchanged)
+            place = replace(place, hint=place.hint._replace(source_epoch=unchanged.epoch))
+        hint, state = place.hint, ends.state
         if state and hint and (state.last_sequence, ends.log_end) == (hint.last_sequence, hint.target_end):
             return self._unless_unequal(place, _from_hint(hint))
         if ends.log_end == 0 and state is None:
@@ -213,6 +241,24 @@ class PositionFinder:
             return self._from_the_start(place, 0)
         return self._after_tail(replace(place, hint=None), ends)
 
+    def _after_cut(self, place: Place, hint: Standing, ends: Ends, unchanged: EpochEnd) -> Position | None:
+        """The source lost the end of what was copied, and may have other records there by now."""
+        cut = facts.source_truncated(place.source.name, hint.next_offset, unchanged.end)
+        self._tolerate(place, self._rules.on_divergence, cut)
+        if self._high_watermark(place) != ends.log_end or not (ends.state or self._unguarded_ok()):
+            return None
+        why = f"the source was truncated to offset {unchanged.end}"
+        self._require_equal_or_auto(why)
+        return Position(
+            next_offset=unchanged.end,
+            target_next=ends.log_end,
+            last_sequence=_last(ends, hint.last_sequence),
+            source_epoch=unchanged.epoch,
+            log_start=hint.log_start,
+            translated=why,
+            is_news=True,
+        )
+
     # -- the tail
 
     def _after_tail(self, place: Place, ends: Ends) -> Position | None:
@@ -236,7 +282,7 @@ class PositionFinder:
         if hint and ends.log_end < hint.target_end:
             lost = facts.target_truncated(place.target.name, ends.log_end, hint.target_end)
             self._tolerate(place, self._rules.on_divergence, lost)
-        evidence.compare(self._source, place, tail)
+        tail_epoch = evidence.compare(self._source, place, tail)
         next_offset = evidence.first_record(self._source, place, tail.header.end, ends.log_end)
         why = ""
         if next_offset is not None:
@@ -246,6 +292,7 @@ class PositionFinder:
             next_offset=ends.log_end if next_offset is None else next_offset,
             target_next=ends.log_end,
             last_sequence=_last(ends, tail.header.last_sequence),
+            source_epoch=tail_epoch if tail.header.end == ends.log_end else -1,
             log_start=wanted,
             translated=why,
             is_news=bool(why),
@@ -323,7 +370,7 @@ class PositionFinder:
             next_offset=next_offset,
             target_next=ends.log_end,
             last_sequence=_last(ends, last_sequence),
-            source_epoch=hint.source_epoch,
+            source_epoch=-1 if written else hint.source_epoch,
             log_start=hint.log_start,
             translated=hint.translated,
             is_news=is_news,
@@ -356,12 +403,12 @@ class PositionFinder:
             return replace(position, next_offset=start, log_start=start, is_news=True)
         self._tolerate(place, self._rules.on_gap, facts.gap(position.next_offset, start))
         if position.translated:
-            return replace(position, next_offset=start)
-        if start - position.next_offset > self._rules.max_hole:
+            return replace(position, next_offset=start, source_epoch=-1)
+        if start - position.next_offset > self._rules.max_hole or self._rules.fill_with == NOTHING:
             why = f"source offsets {position.next_offset}..{start - 1} were removed before they were copied"
             self._require_equal_or_auto(why)
-            return replace(position, next_offset=start, translated=why, is_news=True)
-        return replace(position, fetch_from=start)
+            return replace(position, next_offset=start, source_epoch=-1, translated=why, is_news=True)
+        return replace(position, fetch_from=start, source_epoch=-1)
 
     def _tolerate(self, place: Place, policy: str, fact: MirrorError) -> None:
         if policy != CONTINUE:

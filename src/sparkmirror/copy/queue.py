@@ -50,6 +50,13 @@ class Hole(NamedTuple):
     end: int
 
 
+class Oversized(NamedTuple):
+    """A record that the target does not take."""
+
+    offset: int
+    size: int
+
+
 class CopyQueue:
     """One partition's queue. `position`: the next source offset that is neither queued nor passed."""
 
@@ -60,11 +67,13 @@ class CopyQueue:
         self.sequence = 0
         self.term = 0
         self.fills_holes = True
-        self.left_out: tuple[int, ...] = ()  # producers whose batches are not copied
+        self.skip_producers: tuple[int, ...] = ()  # producers whose batches are not copied
         self.largest = scan.NO_LIMIT  # the target refuses batches of more bytes
         self.largest_record = scan.NO_LIMIT  # single records of more bytes are left out
         self.held_bytes = 0  # queued or in flight
         self.skipped = 0  # offsets of holes that are not filled
+        self.widest: Hole | None = None  # of those that were queued since somebody looked
+        self.left_out: list[Oversized] = []  # the same of records that are too large
         self.epoch = -1  # the source leader's, when it took the newest batch seen
 
     def __len__(self) -> int:
@@ -73,10 +82,6 @@ class CopyQueue:
     @property
     def head(self) -> Ready | Hole | None:
         return self._items[0] if self._items else None
-
-    @property
-    def last(self) -> Ready | Hole | None:
-        return self._items[-1] if self._items else None
 
     def pop_batch(self) -> Ready:
         item = self._items.popleft()
@@ -100,6 +105,8 @@ class CopyQueue:
         """Forget what waits; answers to what is in flight belong to an earlier term then."""
         self._items.clear()
         self.held_bytes = 0
+        self.widest = None
+        self.left_out = []
         self.term += 1
 
     def hold(self) -> None:
@@ -116,7 +123,7 @@ class CopyQueue:
             self.position,
             stop_at=stop_at,
             aborted=fetched.aborted,
-            left_out=self.left_out,
+            skip_producers=self.skip_producers,
             largest=self.largest,
             merge_bytes=min(MERGE_BYTES, self.largest),
         )
@@ -159,6 +166,7 @@ class CopyQueue:
 
     def _add(self, first: int, end: int, batch: memoryview, *, rebuilt: bool) -> None:
         if end - first == 1 and len(batch) > self.largest_record:
+            self.left_out.append(Oversized(first, len(batch)))
             self.add_hole(end)
             return
         self._items.append(Ready(self.term, first, end, batch, self.sequence, rebuilt))
@@ -172,8 +180,11 @@ class CopyQueue:
             return
         if not self.fills_holes:
             self.skipped += end - self.position
-        elif self._items and isinstance(self._items[-1], Hole):
-            self._items[-1] = Hole(self._items[-1].first, end)
         else:
-            self._items.append(Hole(self.position, end))
+            before = self._items[-1] if self._items else None
+            hole = Hole(before.first if isinstance(before, Hole) else self.position, end)
+            if isinstance(before, Hole):
+                self._items.pop()
+            self._items.append(hole)
+            self.widest = max(hole, self.widest or hole, key=lambda h: h.end - h.first)
         self.position = end

@@ -22,7 +22,7 @@ class Receipt:
     """`source_first..source_end` (exclusive) stands in the target at `target_first..target_end`.
 
     `kind` says what happened. Facts have their text in `error` and no ranges. Of `records`, `rebuilt` were encoded
-    again; `holes` are offsets without a record.
+    again; `holes` are offsets without a record, and `fill_ms` is how long their filling held up the partition.
     """
 
     flow: str
@@ -36,6 +36,7 @@ class Receipt:
     records: int = 0
     rebuilt: int = 0
     holes: int = 0
+    fill_ms: int = 0
     bytes: int = 0
     last_sequence: int = -1
     source_epoch: int = -1
@@ -68,7 +69,8 @@ class _Run:
     """A range that grows in place: an answer comes for each batch, a receipt goes out once a second."""
 
     __slots__ = (
-        "bytes", "holes", "rebuilt", "records", "source_end", "source_first", "standing", "target_end", "target_first",
+        "bytes", "fill_s", "holes", "rebuilt", "records", "source_end", "source_first", "standing", "target_end",
+        "target_first",
     )  # fmt: skip
 
     def __init__(self, source_first: int, target_first: int) -> None:
@@ -76,6 +78,7 @@ class _Run:
         self.target_first = self.target_end = target_first
         self.standing = NOWHERE
         self.records = self.rebuilt = self.holes = self.bytes = 0
+        self.fill_s = 0.0
 
 
 class ReceiptBook:
@@ -104,10 +107,19 @@ class ReceiptBook:
         run.bytes += size
 
     def note_filled(
-        self, place: Place, source_first: int, target_first: int, *, count: int, standing: Standing | None
+        self,
+        place: Place,
+        source_first: int,
+        target_first: int,
+        *,
+        count: int,
+        waited_s: float,
+        standing: Standing | None,
     ) -> None:
         """So many offsets of a hole were filled."""
-        self._extend(place, source_first, target_first, count, standing).holes += count
+        run = self._extend(place, source_first, target_first, count, standing)
+        run.holes += count
+        run.fill_s += waited_s
 
     def note_holes(self, place: Place, count: int) -> None:
         """So many offsets of holes were passed over: the target's offsets are the smaller ones from here on."""
@@ -151,6 +163,7 @@ class ReceiptBook:
                     records=run.records,
                     rebuilt=run.rebuilt,
                     holes=run.holes,
+                    fill_ms=round(run.fill_s * 1000),
                     bytes=run.bytes,
                     last_sequence=run.standing.last_sequence,
                     source_epoch=run.standing.source_epoch,

@@ -14,7 +14,6 @@ from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, LeasePartition, Rules
 from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
 from sparkmirror.copy.place import Place, Position
-from sparkmirror.copy.queue import Hole
 from sparkmirror.copy.receipt import GOES_ON, NOTED, STOPPED, WAITING, ReceiptBook
 from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.protocol import codes, fetch
@@ -35,12 +34,12 @@ class Roster:
         self._rules: Rules = lease.rules
 
     def fetchable(self, node: int) -> list[Cursor]:
-        """Partitions that this source broker leads and that may have more."""
+        """Partitions that are read from this source broker and may have more."""
         return [
             c
             for c in self.cursors
             if c.state is State.COPYING
-            and c.source_node == node
+            and c.read_node == node
             and c.held_bytes < CURSOR_BYTES
             and c.pending_fact is None
         ]
@@ -48,7 +47,7 @@ class Roster:
     def add(self, leased: LeasePartition) -> Cursor:
         """One more partition, that is lost until its position is found."""
         cursor = Cursor(leased, self._producer_id)
-        cursor.queue.left_out = self._rules.left_out
+        cursor.queue.skip_producers = self._rules.skip_producers
         self.cursors.append(cursor)
         self.lost.add(cursor)
         return cursor
@@ -64,6 +63,8 @@ class Roster:
             self.lose(cursor, "the source has no such offset", now)
         elif fetched.error in codes.PASSING:
             self.lose(cursor, f"source: {codes.name_of(fetched.error)}", now)
+        elif fetched.error in codes.FORBIDDEN:
+            self._forbidden(cursor, "source", f"READ on topic {cursor.leased.topic}", fetched.error)
         elif fetched.error:
             self.stop(cursor, facts.refused("source", fetched.error, None))
         elif len(fetched.records):
@@ -79,6 +80,10 @@ class Roster:
         self.held_bytes += cursor.held_bytes - before
         if cursor.queue.skipped > skipped:
             self.book.note_holes(cursor.place, cursor.queue.skipped - skipped)
+        for record in cursor.queue.left_out:
+            fact = facts.too_large(*record)
+            self.book.note_fact(cursor.place, NOTED, f"{fact.name}: {fact}")
+        cursor.queue.left_out.clear()
         why = self._why_unequal(cursor)
         if why:
             cursor.unequal = why
@@ -88,8 +93,8 @@ class Roster:
 
     def _why_unequal(self, cursor: Cursor) -> str:
         """Holes that can't be filled, or are too large to be."""
-        hole = cursor.queue.last
-        if not isinstance(hole, Hole):
+        hole, cursor.queue.widest = cursor.queue.widest, None
+        if hole is None:
             return ""
         if self._rules.fill_with == NOTHING:
             return f"source offsets {hole.first}..{hole.end - 1} are a hole, and the target permits no markers"
@@ -110,7 +115,7 @@ class Roster:
         elif isinstance(event, Appended):
             self._appended(event)
         elif isinstance(event, Filled):
-            self._filled(appender, event)
+            self._filled(appender, event, now)
         else:
             self._checked(event, now)
         if cursor.queue and cursor.target_node == appender.node and cursor.state is State.COPYING:
@@ -131,11 +136,14 @@ class Roster:
             rebuilt=ready.rebuilt, standing=cursor.hint,
         )  # fmt: skip
 
-    def _filled(self, appender: Appender, event: Filled) -> None:
+    def _filled(self, appender: Appender, event: Filled, now: float) -> None:
         cursor = event.cursor
         first, target_first = cursor.source_next, cursor.target_next
+        waited_s, cursor.fill_began = now - cursor.fill_began, 0.0
         cursor.take_filled(event.markers)
-        self.book.note_filled(cursor.place, first, target_first, count=event.markers, standing=cursor.hint)
+        self.book.note_filled(
+            cursor.place, first, target_first, count=event.markers, waited_s=waited_s, standing=cursor.hint
+        )
         if not cursor.is_fenced and cursor.state is State.COPYING:
             appender.check_ends([cursor])
 
@@ -152,10 +160,18 @@ class Roster:
         if isinstance(event, Appended) and error == codes.MESSAGE_TOO_LARGE:
             self._too_large(event, now)
             return
+        if error in codes.FORBIDDEN:
+            right = "markers (ALTER or CLUSTER_ACTION on the cluster)" if isinstance(event, Filled) else "WRITE"
+            self._forbidden(cursor, "target", f"{right} on topic {cursor.leased.remote}", error)
+            return
         message = event.answer.message if isinstance(event, Appended) else None
         if error == codes.INVALID_TIMESTAMP and self._may_raise(cursor, TIMESTAMPS, now):
             return
         self.stop(cursor, facts.refused("target", error, message))
+
+    def _forbidden(self, cursor: Cursor, side: str, right: str, error: int) -> None:
+        """Each lease tries again, so it goes on soon after the right was given back."""
+        self.stop(cursor, facts.unauthorized(side, right, error, cursor.source_next))
 
     def _may_raise(self, cursor: Cursor, wanted: LimitRaise, now: float) -> bool:
         """A limit of a topic that the mirror made is raised, once a lease; others are their owners' decision."""
@@ -181,7 +197,6 @@ class Roster:
             self.stop(cursor, fact)
             return
         cursor.queue.largest_record = len(ready.batch) - 1
-        self.book.note_fact(cursor.place, NOTED, f"{fact.name}: {fact}")
         self.lose(cursor, "a record is left out", now)
         cursor.retry_at = now
 
@@ -215,7 +230,7 @@ class Roster:
     def lose_node(self, node: int, *, source: bool, reason: str, now: float) -> None:
         """A connection is gone: all partitions that went over it are looked up anew."""
         for cursor in self.cursors:
-            mine = cursor.source_node if source else cursor.target_node
+            mine = cursor.read_node if source else cursor.target_node
             if mine == node and cursor.state is State.COPYING:
                 self.lose(cursor, reason, now)
 

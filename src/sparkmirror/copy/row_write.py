@@ -208,9 +208,10 @@ class RowWrite:
         self._to_fill.clear()
         for wanted in fills:
             for filled in fill_slowly(self._target, self._transactions, wanted):
-                appender = self._appenders[filled.cursor.target_node]
-                filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
-                self._roster.take_event(appender, filled, time.monotonic())
+                leader = self._appenders.get(filled.cursor.target_node)
+                if leader is not None and filled.term == filled.cursor.term:
+                    filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
+                    self._roster.take_event(leader, filled, time.monotonic())
         return bool(fills)
 
     def _poll(self, timeout_s: float) -> None:

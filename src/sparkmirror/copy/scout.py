@@ -50,6 +50,17 @@ class Connections:
     target: dict[int, Channel]
 
 
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """A broker of the source that was to be read from."""
+
+    node: int
+    reason: str
+
+
+News = list[Finding] | Connections | list[Filled] | Unreachable
+
+
 class Scout:
     """Asks both clusters about cursors; `wakeup` becomes readable when there are findings."""
 
@@ -66,7 +77,7 @@ class Scout:
         self._source = source
         self._target = target
         self._may_write = may_write
-        view = ClusterView(source, lease.rules.isolation, lease.rules.left_out)
+        view = ClusterView(source, lease.rules.isolation, lease.rules.skip_producers)
         self._finder = PositionFinder(view, target, lease.producer_id, lease.rules, unguarded_ok)
         self.writing = threading.Lock()  # held while a thread of the scout's writes to the target
         self._beginner = Beginner(
@@ -79,7 +90,7 @@ class Scout:
         )
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="scout")
         self._transactions = EmptyTransactions(target, lease.transactional_id)
-        self._found: queue.SimpleQueue[list[Finding] | Connections | list[Filled]] = queue.SimpleQueue()
+        self._found: queue.SimpleQueue[News] = queue.SimpleQueue()
         self.wakeup, self._bell = socket.socketpair()
         self.wakeup.setblocking(False)
 
@@ -91,11 +102,15 @@ class Scout:
         """Raise limits of the target topic, then look where the cursor stands."""
         self._pool.submit(self._safely, self._raise_limits, [cursor], (wanted, known))
 
+    def connect(self, node: int) -> None:
+        """Open a connection to a broker of the source."""
+        self._pool.submit(self._connect, node)
+
     def fill(self, fills: Fills) -> None:
         """Fill holes with empty transactions: the slow way, where markers may not be written."""
         self._pool.submit(self._fill, fills)
 
-    def take(self) -> list[list[Finding] | Connections | list[Filled]]:
+    def take(self) -> list[News]:
         """All findings so far."""
         with contextlib.suppress(BlockingIOError):
             self.wakeup.recv(4096)
@@ -110,14 +125,21 @@ class Scout:
         self.wakeup.close()
         self._bell.close()
 
-    def _tell(self, found: list[Finding] | Connections | list[Filled]) -> None:
+    def _tell(self, found: News) -> None:
         self._found.put(found)
         with contextlib.suppress(OSError):  # the lease has ended
             self._bell.send(b"!")
 
+    def _connect(self, node: int) -> None:
+        try:
+            self._tell(Connections({node: self._source.connect(node)}, {}))
+        except SparkmirrorError as error:
+            self._tell(Unreachable(node, str(error)))
+
     def _fill(self, fills: Fills) -> None:
         with self.writing:
-            answer = fill_slowly(self._target, self._transactions, fills) if self._may_write() else []
+            fills = {p: fill for p, fill in fills.items() if fill[1] == fill[0].term}  # not lost meanwhile
+            answer = fill_slowly(self._target, self._transactions, fills) if fills and self._may_write() else []
         self._tell(answer)
 
     def _raise_limits(self, cursors: list[Cursor], what: tuple[LimitRaise, tuple[set[int], set[int]]]) -> None:

@@ -21,7 +21,7 @@ def fill_slowly(target: Cluster, transactions: EmptyTransactions, fills: Fills) 
         return _write_markers(target, transactions, fills)
     except SparkmirrorError as error:
         code = error.code if isinstance(error, BrokerError) else codes.REQUEST_TIMED_OUT
-        return [Filled(cursor, 0, code) for cursor, term, _ in fills.values() if term == cursor.term]
+        return [Filled(cursor, term, 0, code) for cursor, term, _ in fills.values()]
 
 
 def _write_markers(target: Cluster, transactions: EmptyTransactions, fills: Fills) -> list[Filled]:
@@ -37,7 +37,6 @@ def _write_markers(target: Cluster, transactions: EmptyTransactions, fills: Fill
             break
         time.sleep(0.005)  # the coordinator writes a marker after it has answered
     return [
-        Filled(cursor, wanted[p], codes.NONE if ends.get(p) == expected[p] else codes.REQUEST_TIMED_OUT)
+        Filled(cursor, term, wanted[p], codes.NONE if ends.get(p) == expected[p] else codes.REQUEST_TIMED_OUT)
         for p, (cursor, term, _) in fills.items()
-        if term == cursor.term
     ]

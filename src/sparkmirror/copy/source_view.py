@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from sparkmirror.copy.estimate import estimate_holes
 from sparkmirror.copy.tail import Batch, copyable_batches
-from sparkmirror.net.cluster import Cluster, TopicInfo
-from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.net.cluster import Cluster, Leader, TopicInfo
+from sparkmirror.net.offsets import EARLIEST, LATEST, EpochEnd, Partition, fetch_epoch_ends, list_offsets
 
 
 class SourceView(Protocol):
@@ -24,12 +24,18 @@ class SourceView(Protocol):
         """About so many offsets without a record to copy."""
         ...
 
+    def epoch_ends(
+        self, leaders: Mapping[Partition, Leader], epochs: Mapping[Partition, int]
+    ) -> dict[Partition, EpochEnd]:
+        """Where logs that were read in these epochs are still the same; left out if that can't be said now."""
+        ...
+
 
 class ClusterView:
-    def __init__(self, cluster: Cluster, isolation: int, left_out: tuple[int, ...] = ()) -> None:
+    def __init__(self, cluster: Cluster, isolation: int, skip_producers: tuple[int, ...] = ()) -> None:
         self._cluster = cluster
         self._isolation = isolation
-        self._left_out = left_out
+        self._skip_producers = skip_producers
 
     def bounds(self, topic: TopicInfo, partition: int) -> tuple[int, int] | None:
         key = (topic.name, partition)
@@ -39,10 +45,15 @@ class ClusterView:
         return None if start is None or end is None else (start, end)
 
     def copyable(self, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
-        return copyable_batches(self._cluster, topic, partition, first, end, self._isolation, self._left_out)
+        return copyable_batches(self._cluster, topic, partition, first, end, self._isolation, self._skip_producers)
 
     def estimate_holes(self, topic: TopicInfo, partition: int, start: int, end: int) -> int:
         return estimate_holes(self._cluster, topic, partition, start, end, self._isolation)
+
+    def epoch_ends(
+        self, leaders: Mapping[Partition, Leader], epochs: Mapping[Partition, int]
+    ) -> dict[Partition, EpochEnd]:
+        return fetch_epoch_ends(self._cluster, leaders, epochs)
 
 
 class RowsView:
@@ -59,3 +70,8 @@ class RowsView:
 
     def estimate_holes(self, topic: TopicInfo, partition: int, start: int, end: int) -> int:
         return 0
+
+    def epoch_ends(
+        self, leaders: Mapping[Partition, Leader], epochs: Mapping[Partition, int]
+    ) -> dict[Partition, EpochEnd]:
+        return {}

@@ -58,7 +58,7 @@ def copyable_batches(
     first: int,
     end: int,
     isolation: int,
-    left_out: Sequence[int] = (),
+    skip_producers: Sequence[int] = (),
 ) -> Iterator[Batch]:
     """The source's batches that hold records to copy in `first..end`; ends early where old formats begin."""
     while first < end:
@@ -67,7 +67,7 @@ def copyable_batches(
             return
         codes.raise_for(fetched.error, f"{topic.name}-{partition}")
         data = np.frombuffer(fetched.records, np.uint8)
-        found = scan.scan_batches(data, first, aborted=fetched.aborted, left_out=left_out)
+        found = scan.scan_batches(data, first, aborted=fetched.aborted, skip_producers=skip_producers)
         for row in found.rows.tolist():
             if row[scan.KIND] in (scan.PASS, scan.REWRITE) and row[scan.FIRST] < end:
                 batch = fetched.records[row[scan.START] : row[scan.AFTER]]

@@ -44,6 +44,7 @@ def plan_settings(
     return {
         **(_zookeeper_addresses(node, zookeeper) if version.zookeeper else _kraft_addresses(node, nodes)),
         "log.dirs": str(node.data),
+        "broker.rack": f"rack-{node.id}",
         "auto.create.topics.enable": "false",
         "num.partitions": "1",
         "default.replication.factor": replicas,

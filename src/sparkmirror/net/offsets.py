@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka.protocol.admin import DescribeProducersRequest
+from kafka.protocol.consumer import OffsetForLeaderEpochRequest
 
 from sparkmirror.net.cluster import Cluster, Leader, group_by
 from sparkmirror.protocol import list_offsets as protocol
@@ -31,6 +32,14 @@ class OpenTransaction:
 
     producer_id: int
     first: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """Up to `end` a log is that of `epoch`, the newest one that it shares with who asked. -1: it can't say."""
+
+    epoch: int
+    end: int
 
 
 def list_offsets(
@@ -61,14 +70,17 @@ def list_offsets(
 
 
 def describe_producer(
-    cluster: Cluster, leaders: Mapping[Partition, Leader], producer_id: int
+    cluster: Cluster,
+    leaders: Mapping[Partition, Leader],
+    producer_id: int,
+    errors: dict[Partition, int] | None = None,
 ) -> dict[Partition, ProducerState | None]:
-    """What each leader remembers of the producer (`None`: nothing); partitions with an error are left out.
+    """What each leader remembers of the producer (`None`: nothing); partitions with an error stand in `errors` instead.
 
     Brokers before 2.8 can't be asked (KIP-664): see `can_describe_producers`. Of theirs nothing is known.
     """
     found: dict[Partition, ProducerState | None] = {}
-    for partition, producers in _describe(cluster, leaders):
+    for partition, producers in _describe(cluster, leaders, errors):
         ours = [s for s in producers if s.producer_id == producer_id]
         found[partition] = ProducerState(ours[0].last_sequence, ours[0].last_timestamp) if ours else None
     return found
@@ -85,7 +97,35 @@ def describe_open_transactions(
     return found
 
 
-def _describe(cluster: Cluster, leaders: Mapping[Partition, Leader]) -> Iterator[tuple[Partition, list[Any]]]:
+def fetch_epoch_ends(
+    cluster: Cluster, leaders: Mapping[Partition, Leader], epochs: Mapping[Partition, int]
+) -> dict[Partition, EpochEnd]:
+    """Where the logs of leaders still are those of earlier epochs (KIP-320); errors are left out."""
+    found: dict[Partition, EpochEnd] = {}
+    of_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+    for node, group in _by_node({partition: leaders[partition] for partition in epochs}).items():
+        topics = [
+            of_topic(
+                topic=name,
+                partitions=[
+                    of_topic.OffsetForLeaderPartition(
+                        partition=key[1], current_leader_epoch=leaders[key].epoch, leader_epoch=epochs[key]
+                    )
+                    for key in keys
+                ],
+            )
+            for name, keys in group_by(group, lambda item: item[0]).items()
+        ]
+        for answer in cluster.call(node, OffsetForLeaderEpochRequest(replica_id=-1, topics=topics)).topics:
+            for p in answer.partitions:
+                if not p.error_code:
+                    found[answer.topic, p.partition] = EpochEnd(p.leader_epoch, p.end_offset)
+    return found
+
+
+def _describe(
+    cluster: Cluster, leaders: Mapping[Partition, Leader], errors: dict[Partition, int] | None = None
+) -> Iterator[tuple[Partition, list[Any]]]:
     """What the leaders remember of each partition's producers; of old brokers nothing."""
     for node, group in _by_node(leaders).items():
         if not can_describe_producers(cluster, node):
@@ -99,6 +139,8 @@ def _describe(cluster: Cluster, leaders: Mapping[Partition, Leader]) -> Iterator
             for p in answer.partitions:
                 if not p.error_code:
                     yield (answer.name, p.partition_index), p.active_producers
+                elif errors is not None:
+                    errors[answer.name, p.partition_index] = p.error_code
 
 
 def can_describe_producers(cluster: Cluster, node: int) -> bool:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 WHOLE_TOPIC = -1  # stands for the partition where a fact is one of the topic
+WHOLE_FLOW = ("", WHOLE_TOPIC)  # the place of a fact that is one of the flow
 
 _NAMED = re.compile(r"([a-z]+(?:-[a-z]+)*): (.*)", re.DOTALL)
 

@@ -41,8 +41,10 @@ def test_a_change_of_the_shift_or_a_fact_ends_a_run() -> None:
 def test_a_filled_hole_continues_the_run_and_is_counted_apart() -> None:
     book = ReceiptBook("A->B")
     note(book, 0, 10)
-    book.note_filled(PLACE, 10, 10, count=5, standing=Standing(15, 9, 15))
+    book.note_filled(PLACE, 10, 10, count=3, waited_s=0.2, standing=Standing(13, 9, 13))
+    book.note_filled(PLACE, 13, 13, count=2, waited_s=0.1, standing=Standing(15, 9, 15))
     book.note_copied(PLACE, 15, 15, count=5, size=10, rebuilt=True, standing=Standing(20, 14, 20))
     (whole,) = book.take()
     assert (whole.source_first, whole.source_end, whole.records, whole.rebuilt, whole.holes) == (0, 20, 15, 5, 5)
     assert whole.standing == Standing(20, 14, 20)
+    assert whole.fill_ms == 300

@@ -57,7 +57,7 @@ _BETTER: tuple[tuple[str, tuple[Reader, ...], str], ...] = (
         "consumer.share.acknowledgement.mode consumer.share.acquire.mode",
     ),
     ("no request of ours creates a topic by accident", _SOURCE, "consumer.allow.auto.create.topics"),
-    ("the target's brokers check each batch's CRC, which travels with it", _SOURCE, "consumer.check.crcs"),
+    ("each batch's CRC is checked before it is copied", _SOURCE, "consumer.check.crcs"),
     (
         "a client that has lost its brokers starts again from bootstrap.servers",
         _SOURCE,

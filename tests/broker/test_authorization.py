@@ -1,0 +1,195 @@
+"""Rights that are missing or lost on brokers that ask for them: named, each topic for itself, over when given back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from sparkmirror.control import flow as flow_module
+from sparkmirror.embedded import KafkaCluster
+from sparkmirror.embedded.ports import HOST, reserve_port
+from tests.support.flows import write_flow
+from tests.support.java_reader import JavaReader
+from tests.support.kafka_client import await_condition, create_topic, produce, total
+from tests.support.local_mirror import LocalMirror, mirroring
+from tests.support.same_log import assert_same_log
+from tests.support.source_logs import make_transactions
+
+pytestmark = pytest.mark.timeout(120)
+
+ALL, DENY, ALLOW = AclOperation.ALL, AclPermissionType.DENY, AclPermissionType.ALLOW
+TOPIC, IDS = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
+LITERAL, PREFIXED = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
+MIRROR = "User:ANONYMOUS"
+LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="admin" password="x" user_admin="x";'
+AS_ADMIN = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.username": "admin",
+    "sasl.password": "x",
+}
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A broker that knows who does not say who he is as the mirror's user, and on another port the admin."""
+
+    cluster: KafkaCluster
+    for_admin: str
+    admin: AdminClient
+    given: list[AclBinding] = field(default_factory=list)
+
+    @property
+    def servers(self) -> str:
+        return self.cluster.bootstrap_servers
+
+    def add(self, kind: Any, name: str, operation: Any, permission: Any, pattern: Any = LITERAL) -> AclBinding:
+        acl = AclBinding(kind, name, pattern, MIRROR, "*", operation, permission)
+        self.admin.create_acls([acl])[acl].result(30)
+        self.given.append(acl)
+        return acl
+
+    def remove(self, acl: AclBinding) -> None:
+        where = acl.restype, acl.name, acl.resource_pattern_type
+        one = AclBindingFilter(*where, acl.principal, acl.host, acl.operation, acl.permission_type)
+        self.admin.delete_acls([one])[one].result(30)
+        self.given.remove(acl)
+
+
+def start_guarded() -> tuple[KafkaCluster, str]:
+    client, internal, controller = (reserve_port() for _ in range(3))
+    ports = [port.number for port in (client, internal, controller)]
+    for port in (client, internal, controller):
+        port.release()
+    listeners = f"PLAINTEXT://{HOST}:{ports[0]},INTERNAL://{HOST}:{ports[1]}"
+    login = {f"listener.name.{name}.plain.sasl.jaas.config": LOGIN for name in ("internal", "controller")}
+    overrides = {
+        "listeners": f"{listeners},CONTROLLER://{HOST}:{ports[2]}",
+        "advertised.listeners": listeners,
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,INTERNAL:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
+        "inter.broker.listener.name": "INTERNAL",
+        "controller.quorum.voters": f"1@{HOST}:{ports[2]}",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "sasl.mechanism.controller.protocol": "PLAIN",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:admin",
+    }
+    return KafkaCluster(name="guarded", ports=ports[:1], overrides={**overrides, **login}), f"{HOST}:{ports[1]}"
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Guarded]:
+    cluster, for_admin = start_guarded()
+    with cluster:
+        guarded = Guarded(cluster, for_admin, AdminClient({"bootstrap.servers": for_admin, **AS_ADMIN}))
+        for kind in (TOPIC, ResourceType.GROUP, IDS):
+            guarded.add(kind, "*", ALL, ALLOW)
+        for operation in (AclOperation.CREATE, AclOperation.DESCRIBE, AclOperation.IDEMPOTENT_WRITE):
+            guarded.add(ResourceType.BROKER, "kafka-cluster", operation, ALLOW)
+        yield guarded
+
+
+@pytest.fixture
+def guarded(broker: Guarded) -> Iterator[Guarded]:
+    """Takes back what a test gave."""
+    before = list(broker.given)
+    yield broker
+    for acl in [acl for acl in broker.given if acl not in before]:
+        broker.remove(acl)
+
+
+def rounds_until(mirror: LocalMirror, names: dict[tuple[str, int], str]) -> None:
+    """Rights reach a broker a moment after they were given."""
+
+    def is_so() -> bool:
+        mirror.round(0.6)
+        return {place: fact.name for place, fact in mirror.facts().items() if fact.kind == "stopped"} == names
+
+    await_condition(is_so, f"facts {names}", 30)
+
+
+def test_a_right_that_is_lost_on_one_topic_stops_that_topic_alone_until_it_is_given_back(
+    guarded: Guarded, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics = unread, unwritten, unseen, _ = "lost-read", "lost-write", "lost-sight", "lost-nothing"
+    extra = {"refresh.topics.interval.seconds": "0.3"}
+    for topic in topics:
+        create_topic(guarded.servers, topic, 1)
+        produce(guarded.servers, topic, ({"value": b"%d" % i} for i in range(10)))
+    with mirroring(write_flow(tmp_path, guarded.servers, guarded.servers, "lost-.*", extra)) as mirror:
+        remotes = {topic: f"{mirror.flow.source.alias}.{topic}" for topic in topics}
+        mirror.await_topics(4)
+        mirror.round()
+        denied = [
+            guarded.add(TOPIC, unread, AclOperation.READ, DENY),
+            guarded.add(TOPIC, remotes[unwritten], AclOperation.WRITE, DENY),
+            guarded.add(TOPIC, unseen, ALL, DENY),
+        ]
+        as_admin: dict[str, Any] = {key.replace(".", "_"): value for key, value in AS_ADMIN.items()}
+        for topic in topics:
+            produce(guarded.for_admin, topic, ({"value": b"%d" % i} for i in range(10, 20)), **as_admin)
+        mirror.await_topics(3)
+        rounds_until(mirror, dict.fromkeys([(unread, 0), (unwritten, 0), (unseen, -1)], "unauthorized"))
+        status = mirror.status()
+        print(status)
+        for said in (
+            f"unauthorized: the source refuses READ on topic {unread} (TOPIC_AUTHORIZATION_FAILED (29)), so nothing is "
+            "copied from source offset 10 on;",
+            f"unauthorized: the target refuses WRITE on topic {remotes[unwritten]} (TOPIC_AUTHORIZATION_FAILED (29)), "
+            "so nothing is copied from source offset 10 on;",
+            "unauthorized: the source refuses DESCRIBE on the topic",
+        ):
+            assert said in status
+            assert said in caplog.text
+        assert f"{unseen}: unauthorized" in status
+        assert [total(guarded.servers, remotes[t]) for t in topics] == [10, 10, 10, 20], "others go on"
+        for acl in denied:
+            guarded.remove(acl)
+        mirror.await_topics(4)
+        rounds_until(mirror, {})
+        await_condition(lambda: not mirror.facts().keys() - {("", -1)}, "the last fact's end", 10)
+        assert [total(guarded.servers, remotes[t]) for t in topics] == [20] * 4
+
+
+def test_who_may_not_write_markers_fills_with_transactions_and_else_translates(
+    guarded: Guarded, tmp_path: Path, java_reader: JavaReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow_module, "PROBE_EVERY_S", 0.2)
+    extra = {"refresh.topics.interval.seconds": "0.3"}
+    make_transactions(guarded.servers, "holes-a", transactions=20, aborted_share=0.5, partitions=1)
+    make_transactions(guarded.servers, "holes-b", transactions=20, aborted_share=0.5, partitions=1)
+    with mirroring(write_flow(tmp_path, guarded.servers, guarded.servers, "holes-a", extra)) as mirror:
+        mirror.await_topics(1)
+        await_condition(lambda: mirror.round(1.0) == [], "the copy", 30)
+        remote = f"{mirror.flow.source.alias}.holes-a"
+        assert_same_log(
+            java_reader, guarded.servers, "holes-a", guarded.servers, remote, mirrored="read_committed", ends=True
+        )
+        status = mirror.status()
+        print(status)
+        assert "markers-refused: the target permits no markers (ALTER or CLUSTER_ACTION on the cluster):" in status
+
+    guarded.add(IDS, "sparkmirror.", ALL, DENY, PREFIXED)
+    with mirroring(write_flow(tmp_path, guarded.servers, guarded.servers, "holes-b", extra)) as mirror:
+        mirror.await_topics(1)
+        await_condition(lambda: mirror.round(1.0) == [], "the copy", 30)
+        status = mirror.status()
+        print(status)
+        assert "and no transactions (WRITE on transactional ids sparkmirror.*): topics with holes are" in status
+        assert "translated  the target permits neither markers nor transactions, so holes can't be filled" in status
+        guarded.add(ResourceType.BROKER, "kafka-cluster", AclOperation.ALTER, ALLOW)
+        await_condition(lambda: not mirror.facts(), "markers to be permitted", 10)

@@ -1,0 +1,105 @@
+"""A flow as the mirror runs it, but for Spark: keeper, ledger and status topic, its leases one after the other here."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.ledger import Ledger
+from sparkmirror.copy.copy import Copy
+from sparkmirror.copy.lease import Lease
+from sparkmirror.copy.receipt import Receipt
+from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.standing import Standing
+from tests.support.command import run_command
+from tests.support.flows import only_flow
+from tests.support.kafka_client import await_condition
+
+Place = tuple[str, int]
+
+
+class LocalMirror:
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.flow = only_flow(file)
+        self.ledger = Ledger()
+        self.keeper = FlowKeeper(self.flow, self.ledger, lambda: None)
+        self.hints: dict[Place, Standing] = {}
+        self.receipts: list[Receipt] = []  # of the round that runs, or of the last one
+        self._rounds = 0
+
+    def await_topics(self, partitions: int) -> None:
+        """Until so many partitions can be copied."""
+
+        def is_seen() -> bool:
+            view = self.keeper.view
+            return view.leads and view.landscape is not None and len(view.landscape.partitions) == partitions
+
+        await_condition(is_seen, f"{partitions} partitions", 30)
+
+    def plan(self, seconds: float, **rules: object) -> Lease:
+        """One lease of all partitions. `rules` stand in for the flow's own."""
+        self._rounds += 1
+        leases: list[Lease] = []
+
+        def is_planned() -> bool:  # not while the keeper reads progress anew
+            leases[:] = self.keeper.plan(
+                1,
+                self._rounds,
+                hints=self.hints,
+                weights={},
+                troubled=self.ledger.troubled(self.flow.name),
+                stop_at=None,
+                calm=False,
+            )
+            return bool(leases)
+
+        await_condition(is_planned, "a lease", 30)
+        lease = leases[0]
+        return replace(lease, seconds=seconds, rules=replace(lease.rules, **rules))  # type: ignore[arg-type]
+
+    def round(self, seconds: float = 1.2, **rules: object) -> list[Receipt]:
+        """Copy for so long; what the ledger, the progress topic and the status topic are told then."""
+        recall, self._bell = socket.socketpair()
+        copy = Copy(self.plan(seconds, **rules), recall, self._note)
+        receipts = self.receipts = []
+        try:
+            for some in copy.run({}, self.hints.update):
+                receipts += some
+        finally:
+            copy.close()
+            recall.close()
+            self._bell.close()
+        self.keeper.write_progress(self.ledger.take(receipts).get(self.flow.name, {}))
+        self.keeper.write_facts()
+        return receipts
+
+    def recall(self) -> None:
+        """End a round that runs on another thread."""
+        self._bell.send(b"!")
+
+    def _note(self, place: Place, standing: Standing) -> None:
+        ProgressTopic(self.keeper.target, self.flow.source.alias).write({place: standing})
+
+    def facts(self) -> Mapping[Place, Fact]:
+        return self.ledger.facts(self.flow.name)
+
+    def status(self) -> str:
+        """What `sparkmirror status FILE` prints."""
+        return run_command("status", str(self.file)).stdout
+
+
+@contextlib.contextmanager
+def mirroring(file: Path) -> Iterator[LocalMirror]:
+    mirror = LocalMirror(file)
+    mirror.keeper.start()
+    mirror.keeper.may_lead()
+    try:
+        yield mirror
+    finally:
+        mirror.keeper.stop()

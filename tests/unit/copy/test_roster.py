@@ -1,0 +1,124 @@
+"""What a roster and its appenders decide about partitions: nothing is filled, left out or forgotten unsaid."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, cast
+
+from sparkmirror.copy.appender import Appender
+from sparkmirror.copy.cursor import Cursor, State
+from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, LeasePartition, Rules
+from sparkmirror.copy.place import Place, Position
+from sparkmirror.copy.receipt import NOTED
+from sparkmirror.copy.roster import Roster
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.channel import Channel
+from sparkmirror.net.cluster import NO_TOPIC_ID, TopicInfo
+from sparkmirror.protocol import codes
+from sparkmirror.protocol.fetch import FetchedPartition
+from sparkmirror.protocol.produce import API_KEY
+from tests.support.batches import simple_batch
+
+TOPIC = TopicInfo("t", NO_TOPIC_ID, {}, 0, False)
+PLACE = Place(0, TOPIC, TOPIC)
+A, B = 1, 2
+
+
+class SilentChannel:
+    """Takes requests and never answers."""
+
+    def __init__(self) -> None:
+        self.pending: deque[Any] = deque()
+        self.sent: list[int] = []
+
+    def supports(self, _api_key: int, _version: int) -> bool:
+        return False
+
+    def send(self, api_key: int, *_: object, **__: object) -> None:
+        self.sent.append(api_key)
+        self.pending.append(api_key)
+
+
+def roster_of(rules: Rules) -> tuple[Roster, Cursor]:
+    address = ClusterAddress(alias="A", bootstrap=())
+    lease = Lease(
+        lease_id="0.f.0", flow="f", source=address, target=address, producer_id=7, fence=4, seconds=9.0,
+        partitions=(), rules=rules,
+    )  # fmt: skip
+    roster = Roster(lease, lambda *_: None)
+    return roster, roster.add(LeasePartition(topic="t", partition=0, remote="A.t"))
+
+
+def settle(roster: Roster, cursor: Cursor, node: int = A) -> None:
+    cursor.target_node = node
+    roster.settle(cursor, PLACE, Position(next_offset=0, target_next=0, last_sequence=-1))
+
+
+def fetched(*firsts: int, error: int = 0) -> FetchedPartition:
+    batches = b"".join(bytes(simple_batch(first, 1)) for first in firsts)
+    return FetchedPartition("t", 0, error, 1000, 1000, 0, (), -1, memoryview(bytearray(batches)))
+
+
+def appender_at(node: int) -> tuple[Appender, SilentChannel]:
+    channel = SilentChannel()
+    return Appender(node, cast(Channel, channel), 7, 4), channel
+
+
+def test_a_hole_that_cannot_be_filled_is_seen_also_between_batches() -> None:
+    for rules, why in ((Rules(fill_with=NOTHING), "permits no markers"), (Rules(max_hole=5), "max.hole")):
+        roster, cursor = roster_of(rules)
+        settle(roster, cursor)
+        roster.take_fetched(cursor, fetched(0, 11), 0.0)
+        assert cursor.state is State.LOST
+        assert cursor.unequal.startswith("source offsets 1..10 are a hole") and why in cursor.unequal
+
+
+def test_every_record_that_is_left_out_is_said() -> None:
+    roster, cursor = roster_of(Rules(on_gap=CONTINUE))
+    settle(roster, cursor)
+    cursor.queue.largest = cursor.queue.largest_record = 10
+    roster.take_fetched(cursor, fetched(0, 1), 0.0)
+    noted = [r.error for r in roster.book.take() if r.kind == NOTED]
+    assert [text.partition(" takes")[0] for text in noted] == [
+        f"record-too-large: the record at source offset {offset}" for offset in (0, 1)
+    ]
+
+
+def test_a_partition_that_waited_in_a_lost_brokers_line_is_served_by_the_next() -> None:
+    roster, cursor = roster_of(Rules())
+    first, second = appender_at(A), appender_at(B)
+    settle(roster, cursor)
+    roster.take_fetched(cursor, fetched(0), 0.0)
+    first[0].offer(cursor)
+    roster.lose(cursor, "the broker died", 0.0)
+    settle(roster, cursor, B)
+    roster.take_fetched(cursor, fetched(0), 0.0)
+    second[0].offer(cursor)
+    second[0].send()
+    first[0].send()
+    assert (first[1].sent, second[1].sent) == ([], [API_KEY])
+
+
+def test_a_hole_that_waited_when_its_partition_was_lost_is_not_filled_ahead_of_data() -> None:
+    roster, cursor = roster_of(Rules())
+    appender, channel = appender_at(A)
+    settle(roster, cursor)
+    roster.take_fetched(cursor, fetched(5), 0.0)  # the hole before it is at the head
+    appender.paused_until = float("inf")
+    appender._holes.append((cursor, cursor.term))
+    roster.lose(cursor, "lost", 0.0)
+    settle(roster, cursor)
+    roster.take_fetched(cursor, fetched(0, 5), 0.0)
+    appender.paused_until = 0.0
+    appender.offer(cursor)
+    appender.send()
+    assert channel.sent == [API_KEY]
+
+
+def test_a_right_that_is_missing_stops_the_partition_with_its_offset() -> None:
+    roster, cursor = roster_of(Rules())
+    settle(roster, cursor)
+    roster.take_fetched(cursor, fetched(error=codes.TOPIC_AUTHORIZATION_FAILED), 0.0)
+    (receipt,) = roster.book.take()
+    assert receipt.error.startswith("unauthorized: the source refuses READ on topic t")
+    assert "from source offset 0 on" in receipt.error
