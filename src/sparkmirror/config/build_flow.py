@@ -76,6 +76,7 @@ def build_flow(settings: Settings, clusters: Mapping[str, ClusterConfig], source
         sync_log_start=read(copying.SYNC_LOG_START),
         bytes_per_second=read(copying.THROTTLE),
         read_committed=read(clients.ISOLATION),
+        shares_target=False,
         path=read(copying.PATH),
         naming=_build_naming(read),
         sync=_build_sync(read),

@@ -15,6 +15,7 @@ def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Fin
     """Topics that keep their names on a ring of flows would be copied round and round for ever."""
     circle = find_loop(flows)
     if circle is None:
+        _refuse_rows_both_ways(flows, settings, findings)
         return
     first = circle[0]
     way = "->".join((first.source.alias, *(flow.target.alias for flow in circle)))
@@ -25,6 +26,17 @@ def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Fin
         f"the way {way} a record would come back for ever: expected {cure}one flow less, or topics that have no "
         "name in common",
     )
+
+
+def _refuse_rows_both_ways(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
+    for flow in flows:
+        if flow.path == "records" and flow.naming.is_mutual:
+            entry = settings.entries.get(f"{flow.name}.pipeline.path") or settings.entries.get("pipeline.path")
+            findings.error(
+                line_of(entry),
+                "pipeline.path: rows do not tell what came from the other side, as identity.bidirectional needs: "
+                "expected batches",
+            )
 
 
 def warn_of_contradictions(flows: Iterable[FlowConfig], settings: Settings, findings: Findings) -> None:

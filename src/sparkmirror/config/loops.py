@@ -21,7 +21,7 @@ Circle = tuple[FlowConfig, ...]
 def find_loop(flows: Sequence[FlowConfig]) -> Circle | None:
     """Flows that keep names and lead in a circle, if some topic may go all the way."""
     keeping = [flow for flow in flows if flow.naming.keeps_names]
-    return next((c for c in _circles(keeping) if not _is_permitted(c) and _may_share_topics(c)), None)
+    return next((c for c in _circles(keeping) if not _is_permitted(c) and may_share_topics(c)), None)
 
 
 def _is_permitted(circle: Circle) -> bool:
@@ -44,7 +44,7 @@ def _closing(first: FlowConfig, way: Circle, others: Sequence[FlowConfig]) -> It
             yield from _closing(first, (*way, flow), others)
 
 
-def _may_share_topics(circle: Circle) -> bool:
+def may_share_topics(circle: Circle) -> bool:
     """Whether some topic may pass all filters. Of two regexes that is not known, and counts as yes."""
     if not all(flow.topics for flow in circle):
         return False

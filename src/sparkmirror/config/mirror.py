@@ -22,6 +22,7 @@ from sparkmirror.config.notices import idle_keys, refuse_unknown_flows, refuse_w
 from sparkmirror.config.properties import comment_lines, decode_properties, latest_entries, read_properties
 from sparkmirror.config.providers import Surroundings, fill_placeholders
 from sparkmirror.config.settings import Settings
+from sparkmirror.config.sharing import mark_sharing
 from sparkmirror.config.spelling import respell, respell_clusters
 from sparkmirror.errors import ConfigError
 
@@ -86,6 +87,7 @@ def _build(settings: Settings, text: str, only_targets: Collection[str], finding
     comments = list(comment_lines(text))
     flows = build_flows(settings, clusters, only_targets, comments, findings)
     refuse_cycles(flows, settings, findings)
+    flows = mark_sharing(flows)
     warn_of_unread(settings, [_pair(flow) for flow in flows], findings)
     warn_of_contradictions(flows, settings, findings)
     return MirrorConfig(

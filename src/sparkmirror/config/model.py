@@ -67,6 +67,8 @@ class FlowConfig:
     # None: as fast as it goes.
     bytes_per_second: int | None
     read_committed: bool
+    # Another flow of the file may write into its remote topics.
+    shares_target: bool
     # `records`: as rows of a DataFrame; else batch by batch.
     path: str
     naming: NamingConfig

@@ -27,6 +27,11 @@ class NamingConfig:
         """Whether a topic is called the same on both sides, by one of Kafka's own policies."""
         return self.policy_class.rpartition(".")[2] in ("IdentityReplicationPolicy", "LegacyReplicationPolicy")
 
+    @property
+    def is_mutual(self) -> bool:
+        """Whether applications write into topics of both sides, which have the same names."""
+        return self.keeps_names and self.identity_bidirectional
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncConfig:

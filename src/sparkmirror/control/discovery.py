@@ -21,6 +21,7 @@ from sparkmirror.protocol import codes
 from sparkmirror.sync.topics import NewTopic, TopicMaker
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.select import TopicPair, TopicPlan, TopicSelector, plan_topics
+from sparkmirror.topology.standing import Standing
 
 log = logging.getLogger("sparkmirror.discovery")
 
@@ -34,10 +35,11 @@ class Ends:
     source: int
     source_high: int
     target: int
+    copied: int | None = None  # the source offset that comes next, where the target's end does not say it
 
     @property
     def lag(self) -> int:
-        return max(0, self.source - self.target)
+        return max(0, self.source - (self.target if self.copied is None else self.copied))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +78,26 @@ class Discovery:
             refusals = self._apply(plan, source, target)
             source, target, plan = self._plan()
         self._metadata = (source, target)
-        mirrored = [m for m in plan.mirror if not m.is_shared]
+        origins = self._claims.claim_origins([(m.source.topic, m.source.partition) for m in plan.mirror if m.is_shared])
+        # Where names stay both ways the flow's own id will do: each target partition has one origin.
+        mutual_id = self._claims.claim_producer_id() if self._flow.naming.is_mutual else None
         partitions = tuple(
             LeasePartition(
                 topic=m.source.topic,
                 partition=m.source.partition,
                 remote=m.target.topic,
+                onto=m.target.partition if m.is_shared else None,
+                producer_id=origins.get((m.source.topic, m.source.partition), mutual_id),
                 is_ours=self._claims.memory.is_made(m.target.topic, _topic_id(target, m.target.topic)),
             )
-            for m in mirrored
+            for m in plan.mirror
+            if not m.is_shared or (m.source.topic, m.source.partition) in origins
         )
         leaders = {
             (m.source.topic, m.source.partition): source.topics[m.source.topic].leaders[m.source.partition]
-            for m in mirrored
+            for m in plan.mirror
         }
-        pending = sum(pair.present < pair.partitions for pair in plan.pairs if not pair.is_shared)
+        pending = sum(pair.present < (1 if pair.is_shared else pair.partitions) for pair in plan.pairs)
         found = find_topic_facts(plan.pairs, refusals) | self._find_hidden(source, plan)
         return Landscape(partitions, leaders, pending, plan.pairs, found)
 
@@ -107,7 +114,9 @@ class Discovery:
         assert self._metadata is not None
         return self._metadata
 
-    def fetch_ends(self, partitions: tuple[LeasePartition, ...]) -> dict[Place, Ends]:
+    def fetch_ends(
+        self, partitions: tuple[LeasePartition, ...], progress: Mapping[Place, Standing]
+    ) -> dict[Place, Ends]:
         """Both logs' ends; partitions that one side does not answer for are left out."""
         if self._metadata is None:
             return {}
@@ -115,11 +124,15 @@ class Discovery:
         leaders = pick_leaders(source, ((p.topic, p.partition) for p in partitions))
         stable = list_offsets(self._source, leaders, LATEST, committed=self._flow.read_committed)
         high = list_offsets(self._source, leaders, LATEST)
-        there = list_offsets(self._target, pick_leaders(target, ((p.remote, p.partition) for p in partitions)), LATEST)
+        there = list_offsets(
+            self._target, pick_leaders(target, ((p.remote, p.target_partition) for p in partitions)), LATEST
+        )
         return {
-            place: Ends(stable[place], high[place], there[p.remote, p.partition])
+            place: Ends(
+                stable[place], high[place], there[p.remote, p.target_partition], _copied(p, progress.get(place))
+            )
             for p in partitions
-            if (place := (p.topic, p.partition)) in stable and place in high and (p.remote, p.partition) in there
+            if (place := (p.topic, p.partition)) in stable and place in high and (p.remote, p.target_partition) in there
         }
 
     def sync_log_starts(self, partitions: Iterable[LeasePartition]) -> None:
@@ -151,9 +164,7 @@ class Discovery:
     def _apply(self, plan: TopicPlan, source: Metadata, target: Metadata) -> dict[str, Refusal]:
         """Carry it out as far as the target lets us; what it refuses by remote topic."""
         refusals: dict[str, Refusal | None] = {}
-        merged = {pair.remote for pair in plan.pairs if pair.is_shared}
-        wanted = [new for new in plan.create if new.topic not in merged]
-        for new in self._maker.plan(wanted, source, target) if wanted else ():
+        for new in self._maker.plan(plan.create, source, target) if plan.create else ():
             refusals[new.topic] = self._make(new, source)
         for grown in plan.extend:
             refusals[grown.topic] = self._try(
@@ -187,6 +198,12 @@ class Discovery:
             return Refusal(error.code, str(error))
         log.info("flow %s: topic %s %s", self._flow.name, topic, done)
         return None
+
+
+def _copied(leased: LeasePartition, known: Standing | None) -> int | None:
+    if known and known.translated:
+        return known.next_offset
+    return 0 if leased.producer_id is not None else None
 
 
 def _keep_hidden(cluster: Cluster, topics: Collection[str]) -> set[str]:

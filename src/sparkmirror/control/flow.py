@@ -76,6 +76,7 @@ class FlowKeeper:
         self._holes = HoleWatch()
         self._writing = threading.Lock()
         self._producer_id: int | None = None
+        self._skip_producers: tuple[int, ...] = ()
         self._written: dict[Place, Standing] = {}
         self._unguarded_until = 0.0
         self._fence = 0
@@ -212,6 +213,7 @@ class FlowKeeper:
             fill_with=self._fill_with,
             bytes_per_second=flow.bytes_per_second and flow.bytes_per_second / leases,
             rack=flow.consumer.client_rack or "",
+            skip_producers=self._skip_producers,
         )
 
     def write_progress(self, positions: Mapping[Place, Standing]) -> None:
@@ -269,8 +271,19 @@ class FlowKeeper:
         self._fill_with = self._probe_filling(producer_id)
         self._probed_at = time.monotonic()
         self._progress.ensure()
+        self._skip_producers = self._find_other_way()
         self._transactions.believe(self._read_facts())
         self._producer_id = producer_id
+
+    def _find_other_way(self) -> tuple[int, ...]:
+        """Where names stay both ways: the id that the flow from the target writes with, on the source.
+
+        It is claimed here if that flow has not begun yet, so that none of its records is ever taken for new.
+        """
+        if not self.flow.naming.is_mutual:
+            return ()
+        other = Claims(self.source, self.flow.target.alias, self.flow.internal_replication_factor)
+        return (other.claim_producer_id(),)
 
     def read_again(self) -> None:
         """A task was lost. It may have written down where a partition stands: no lease without knowing that."""
@@ -354,7 +367,7 @@ class FlowKeeper:
         landscape = self._discovery.look()
         before = self.view.landscape
         self.view.landscape = landscape
-        self.view.ends = self._discovery.fetch_ends(landscape.partitions)
+        self.view.ends = self._discovery.fetch_ends(landscape.partitions, self._written)
         self._note_facts(landscape, self.view.ends)
         if self.flow.sync_log_start and self.view.leads:
             equal = [p for p in landscape.partitions if self._has_equal_offsets((p.topic, p.partition))]

@@ -10,7 +10,6 @@ from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import count_partitions
 from sparkmirror.control.storage import plan_storage_topics
-from sparkmirror.control.topic_facts import find_topic_facts
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.log import format_topic_id
@@ -22,10 +21,9 @@ from sparkmirror.sync.deletes import is_gone, plan_deletes
 from sparkmirror.sync.topics import TopicMaker, unknown_text
 from sparkmirror.topology.acls import Acl
 from sparkmirror.topology.choose import choose_policy
-from sparkmirror.topology.fact import WHOLE_TOPIC
 from sparkmirror.topology.factors import why_impossible
 from sparkmirror.topology.internal_topics import InternalTopicPlan, plan_heartbeats_topic, plan_internal_topics
-from sparkmirror.topology.select import TopicPlan, TopicSelector, plan_topics
+from sparkmirror.topology.select import TopicSelector, plan_topics
 
 AT_ONCE = 8  # flows that are asked at the same time
 
@@ -112,7 +110,6 @@ class _Planner:
         yield from _internal_steps([t for t in wanted if t.on_source], self._source, self._here)
 
     def _new_topics(self) -> Iterator[Step]:
-        merged = _merged(self._topics)
         maker = TopicMaker(self._flow, self._source, self._target)
         for new in maker.plan(self._topics.create, self._here, self._there) if self._topics.create else ():
             self._notes += (f"{new.topic}: {warning}" for warning in new.warnings)
@@ -122,7 +119,7 @@ class _Planner:
                 new.partitions,
                 new.replication_factor,
                 new.configs,
-                new.refusal or merged.get(new.topic, ""),
+                new.refusal,
             )
 
     def _extensions(self) -> Iterator[Step]:
@@ -197,13 +194,6 @@ def _creation(cluster: str, topic: str, partitions: int, factor: int, configs: M
         values={"partitions": partitions, "replication_factor": factor, "configs": dict(configs)},
         refusal=refusal,
     )
-
-
-def _merged(topics: TopicPlan) -> dict[str, str]:
-    """Why topics that several share are not made, by remote topic."""
-    shared = [pair for pair in topics.pairs if pair.is_shared]
-    facts = find_topic_facts(shared, {})
-    return {pair.remote: facts[pair.topic, WHOLE_TOPIC].error for pair in shared}
 
 
 _PATTERNS = {3: "literal", 4: "prefixed"}

@@ -99,7 +99,11 @@ def _fetch_bounds(
     source: Cluster, here: Metadata, target: Cluster, there: Metadata, pairs: Iterable[TopicPair]
 ) -> dict[Place, Bounds]:
     """What the leaders answer; what they do not answer is None."""
-    remotes = {(pair.topic, number): (pair.remote, number) for pair in pairs for number in range(pair.partitions)}
+    remotes = {
+        (pair.topic, number): (pair.remote, pair.target_of(number))
+        for pair in pairs
+        for number in range(pair.partitions)
+    }
     ours = pick_leaders(here, remotes.keys())
     theirs = pick_leaders(there, remotes.values())
     source_start = list_offsets(source, ours, EARLIEST)

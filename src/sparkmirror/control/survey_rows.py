@@ -86,10 +86,14 @@ def _topics_fact(pair: TopicPair, partition: int, facts: Mapping[Place, Fact]) -
 def _row(
     pair: TopicPair, partition: int, bounds: Bounds, progress: Standing | None, fact: Fact | None, committed: bool
 ) -> PartitionRow:
-    has_target = partition < pair.present
-    is_new = progress is None and not bounds.target_end
+    has_target = pair.target_of(partition) < pair.present
+    is_new = progress is None and (pair.is_shared or not bounds.target_end)
     end = bounds.source_stable if committed else bounds.source_end
-    stand = bounds.source_start if is_new or not has_target else find_stand(progress, bounds.target_end)
+    stand = (
+        bounds.source_start
+        if is_new or not has_target
+        else find_stand(progress, bounds.target_end, is_shared=pair.is_shared)
+    )
     answered = bounds.source_start is not None and (bounds.target_end is not None or not has_target)
     lag = max(0, end - stand) if answered and end is not None and stand is not None else None
     return PartitionRow(
@@ -104,13 +108,13 @@ def _row(
     )
 
 
-def find_stand(progress: Standing | None, target_end: int | None) -> int | None:
+def find_stand(progress: Standing | None, target_end: int | None, *, is_shared: bool = False) -> int | None:
     """The source offset that comes next, as far as it can be told without reading the logs."""
     if target_end is None:
         return None
     if progress is None:
         return target_end
-    if progress.target_end < 0:  # a MirrorMaker 2 or an operator wrote the source offset alone
+    if is_shared or progress.target_end < 0:  # a MirrorMaker 2 or an operator wrote the source offset alone
         return progress.next_offset
     if progress.translated:
         return progress.next_offset + max(0, target_end - progress.target_end)

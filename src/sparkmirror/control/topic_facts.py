@@ -14,13 +14,10 @@ from sparkmirror.topology.select import TopicPair
 OPEN_TRANSACTION = "open-transaction"
 PARTITION_COUNT = "partition-count"
 TOPIC_REFUSED = "topic-refused"
-TOPIC_MERGED = "topic-merged"
 UNAUTHORIZED = "unauthorized"
 MARKERS_REFUSED = "markers-refused"
 HOLES_OUTRUN = "holes-outrun"
-FOUND_BY_DRIVER = frozenset(
-    {OPEN_TRANSACTION, PARTITION_COUNT, TOPIC_REFUSED, TOPIC_MERGED, MARKERS_REFUSED, HOLES_OUTRUN}
-)
+FOUND_BY_DRIVER = frozenset({OPEN_TRANSACTION, PARTITION_COUNT, TOPIC_REFUSED, MARKERS_REFUSED, HOLES_OUTRUN})
 
 Place = tuple[str, int]
 
@@ -78,8 +75,8 @@ def all_places(pairs: Iterable[TopicPair]) -> Iterator[Place]:
 
 
 def _facts_of(pair: TopicPair, refusal: Refusal | None) -> dict[Place, Fact]:
-    if pair.is_shared:
-        return {(pair.topic, WHOLE_TOPIC): _merged(pair)}
+    if pair.is_shared and pair.present:
+        return {}
     if pair.present > pair.partitions:
         return {(pair.topic, WHOLE_TOPIC): _wider(pair)}
     if refusal is None or pair.present == pair.partitions:
@@ -96,14 +93,6 @@ def _wider(pair: TopicPair) -> Fact:
         name=PARTITION_COUNT,
         error=f"the target topic {pair.remote} has {pair.present} partitions where the source has {pair.partitions}; "
         "producers that write to the target spread keys otherwise",
-    )
-
-
-def _merged(pair: TopicPair) -> Fact:
-    return Fact(
-        kind=STOPPED,
-        name=TOPIC_MERGED,
-        error=f"topics.map sends it and others into {pair.remote}, and merging is not in force: give each its own name",
     )
 
 

@@ -9,6 +9,7 @@ one partition's log, whose order is the same for everybody:
          2  {"leader":"a"}           {"driver":"8c…",…}         <- generation 2
          3  {"leader":"a"}           {"driver":"f1…",…}         <- generation 3: f1 leads, 8c stands by
          4  {"made":"a.orders"}      {"topic_id":"5d…",…}      <- see topic_memory
+         5  {"origin":["x",0],…}     {"producer_id":4002}      <- of x-0 alone, which shares a target partition
 
 A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation. A
 driver that leads writes one for each round of leases; one that stands by takes over when it has seen none for a while,
@@ -23,6 +24,7 @@ import os
 import platform
 import time
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +35,8 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.internal_topic import UNREADABLE, InternalRecord, InternalTopic
 from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs, TopicMemory
 from sparkmirror.protocol import codes
+
+Place = tuple[str, int]
 
 CLAIM_RETRY_S = 0.3
 CLAIM_DEADLINE_S = 30.0
@@ -75,6 +79,7 @@ class Claims:
             cluster, claims_topic(source_alias), partitions=1, replication_factor=replication_factor
         )
         self._producer_id: int | None = None
+        self._origins: dict[Place, int] = {}
         self.memory = TopicMemory()
         self._next = 0
         self._since_ms = -1
@@ -91,6 +96,22 @@ class Claims:
         if self._producer_id is None:
             raise ConnectionLostError(f"{self._topic.name} does not show the claim that was written")
         return self._producer_id
+
+    def claim_origins(self, places: Collection[Place]) -> dict[Place, int]:
+        """Producer ids of single partitions: those claimed first, ours or not."""
+        if missing := [place for place in places if place not in self._origins]:
+            self._topic.append(
+                0,
+                [
+                    (
+                        _dump({"origin": list(place), "claim": self.driver}),
+                        _dump({"producer_id": draw_producer_id(self._cluster)}),
+                    )
+                    for place in missing
+                ],
+            )
+            self.refresh()
+        return {place: self._origins[place] for place in places if place in self._origins}
 
     def lead(self, longest_s: float) -> int:
         """Write a leader record; its offset is the new generation. No lease of it lasts longer than `longest_s`."""
@@ -138,8 +159,13 @@ class Claims:
 
     def _note(self, record: InternalRecord) -> None:
         key, value = _parse(record.key), _parse(record.value)
-        if self._producer_id is None and "claim" in key and isinstance(value.get("producer_id"), int):
-            self._producer_id = value["producer_id"]
+        claimed = value.get("producer_id")
+        if "claim" in key and isinstance(claimed, int):
+            origin = _parse_place(key.get("origin"))
+            if origin:
+                self._origins.setdefault(origin, claimed)
+            elif self._producer_id is None and "origin" not in key:
+                self._producer_id = claimed
         else:
             note_in_memory(self.memory, record)
             self.leader = parse_leadership(record, self._source) or self.leader
@@ -199,6 +225,13 @@ def draw_producer_id(cluster: Cluster) -> int:
                 f"cluster {cluster.address.alias} gives no producer id: {codes.name_of(answer.error_code)}",
             )
         time.sleep(CLAIM_RETRY_S)  # the coordinator is loading; it can only be asked again
+
+
+def _parse_place(value: object) -> Place | None:
+    match value:
+        case [str(topic), int(partition)]:
+            return topic, partition
+    return None
 
 
 def _dump(value: dict[str, object]) -> bytes:

@@ -29,6 +29,8 @@ class TopicSelector:
     source: str
     target: str
     renames: Renames = field(default_factory=Renames)
+    # Other flows may write into topics that do not have the source's alias in their names.
+    shares_target: bool = False
     # MirrorMaker 2 mirrors heartbeats whatever `topics` says, so that each hop can be watched.
     heartbeats: bool = True
 
@@ -41,6 +43,7 @@ class TopicSelector:
             source=flow.source.alias,
             target=flow.target.alias,
             renames=Renames.of(flow.naming.topics_map),
+            shares_target=flow.shares_target and not flow.naming.is_mutual,
             heartbeats=flow.heartbeats.are_mirrored,
         )
 
@@ -58,9 +61,12 @@ class TopicSelector:
         renamed = rename.apply(topic) if rename else None
         return renamed or self.policy.format_remote_topic(self.source, topic)
 
-    def can_merge(self, topic: str) -> bool:
+    def is_shared(self, topic: str) -> bool:
+        """Whether other topics, of this or another source, may be written into its remote topic."""
         rename = self.renames.find(topic)
-        return rename is not None and rename.can_merge
+        if rename is not None and rename.can_merge:
+            return True
+        return self.shares_target and (rename is not None or self.remote_name(topic) == topic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +104,10 @@ class TopicPair:
     partitions: int
     present: int
     is_shared: bool = False
+
+    def target_of(self, partition: int) -> int:
+        """Under the same number; in a topic that several share, modulo its count, which therefore never grows."""
+        return partition % self.present if self.is_shared and self.present else partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +148,7 @@ def _pair_topics(
             remote=remote,
             partitions=source_topics[topic],
             present=target_topics.get(remote, 0),
-            is_shared=uses[remote] > 1 or selector.can_merge(topic),
+            is_shared=uses[remote] > 1 or selector.is_shared(topic),
         )
 
 
@@ -155,11 +165,10 @@ def _plan_creations(pairs: tuple[TopicPair, ...]) -> Iterator[TopicToCreate]:
 
 
 def _mirror(pair: TopicPair) -> Iterator[MirroredPartition]:
-    """Under the same number; in a topic that several share, modulo its count, which therefore never grows."""
     ready = pair.partitions if pair.is_shared and pair.present else min(pair.partitions, pair.present)
     for number in range(ready):
         yield MirroredPartition(
             source=TopicPartition(pair.topic, number),
-            target=TopicPartition(pair.remote, number % pair.present),
+            target=TopicPartition(pair.remote, pair.target_of(number)),
             is_shared=pair.is_shared,
         )
