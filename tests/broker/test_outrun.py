@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.timeout(120)
 def test_holes_that_outrun_their_filling_are_a_fact_until_caught_up(
     pair: Pair, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "sparkmirror")
     busy, well = f"{topic}-busy", f"{topic}-well"
     for name in (busy, well):
         create_topic(pair.source, name, 1)

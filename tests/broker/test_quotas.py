@@ -16,10 +16,10 @@ from tests.support.quota import limit_client
 pytestmark = pytest.mark.timeout(120)
 
 CLIENT = "test"  # as leases of tests call themselves
-RECORDS, SIZE = 60, 50_000
+RECORDS, SIZE = 120, 200_000  # more than a fetch takes: what came with the first is not waited for
 
 
-@pytest.fixture(params=[("consumer_byte_rate", 400_000), ("producer_byte_rate", 150_000)], ids=["source", "target"])
+@pytest.fixture(params=[("consumer_byte_rate", 1_000_000), ("producer_byte_rate", 1_500_000)], ids=["source", "target"])
 def throttled(pair: Pair, request: pytest.FixtureRequest) -> Iterator[str]:
     """What a broker counts over ten seconds must be over the quota: then it asks for a pause of seconds."""
     key, a_second = request.param
@@ -33,7 +33,7 @@ def test_a_quota_slows_the_copy_down_and_leaves_nothing_behind(pair: Pair, topic
     create_topic(pair.source, topic, 2)
     create_topic(pair.target, topic, 2)
     records = ({"value": os.urandom(SIZE), "partition": i % 2} for i in range(RECORDS))
-    produce(pair.source, topic, records, batch_size=200_000)
+    produce(pair.source, topic, records, batch_size=400_000)
     began = time.monotonic()
     copied = run_lease(pair.source, pair.target, topic, new_producer_id(pair.target), seconds=25)
     took_s = time.monotonic() - began

@@ -16,7 +16,7 @@ from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.fact import Fact
-from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.standing import AS_SET, Standing
 from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.flows import only_flow, write_flow
@@ -176,7 +176,7 @@ def test_offsets_are_set_and_forgotten_while_the_flow_does_not_run(stage: Stage,
         0,
         f"{stage.name}: {topic}-1: next source offset 12 (nothing was known)\n",
     )
-    assert stage.progress().read() == {(topic, 1): Standing(12)}
+    assert stage.progress().read() == {(topic, 1): Standing(12, target_end=AS_SET)}
     done = run_command("offsets", "set", file, stage.name, topic, "7")
     assert done.stdout.splitlines() == [
         f"{stage.name}: {topic}-0: next source offset 7 (nothing was known)",
