@@ -14,6 +14,7 @@ from sparkmirror.cli import offsets as offsets_command
 from sparkmirror.cli import run as run_command
 from sparkmirror.cli.arguments import spread_clusters
 from sparkmirror.cli.demo import command as demo_command
+from sparkmirror.cli.questions import Question
 from sparkmirror.cli.version import version_text
 
 app = typer.Typer(
@@ -110,8 +111,8 @@ def status(
     """
     from sparkmirror.cli import status as status_command  # noqa: PLC0415 - Kafka's schemas only when needed
 
-    settings = status_command.StatusSettings(file=file, clusters=tuple(clusters or ()), as_json=as_json)
-    raise typer.Exit(status_command.status(settings))
+    question = Question(file=file, clusters=tuple(clusters or ()), as_json=as_json)
+    raise typer.Exit(status_command.status(question))
 
 
 @app.command()
@@ -173,8 +174,8 @@ def plan(
     """
     from sparkmirror.cli import plan as plan_command  # noqa: PLC0415 - Kafka's schemas only when needed
 
-    settings = plan_command.PlanSettings(file=file, clusters=tuple(clusters or ()), as_json=as_json)
-    raise typer.Exit(plan_command.plan(settings))
+    question = Question(file=file, clusters=tuple(clusters or ()), as_json=as_json)
+    raise typer.Exit(plan_command.plan(question))
 
 
 @app.command()

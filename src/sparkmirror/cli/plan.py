@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 
-import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
-from sparkmirror.cli.demo.screen import is_lively
-from sparkmirror.cli.patience import patience
-from sparkmirror.config.mirror import load_mirror_config
+from sparkmirror.cli.questions import Question, Showing, ask
 from sparkmirror.control.flow_plan import FlowPlan, Step, plan_mirror
 from sparkmirror.control.log import one_line
-from sparkmirror.errors import ConfigError
 
-REFUSED_SOMEWHERE, WRONG_USE, UNREACHABLE = 1, 2, 3
+REFUSED_SOMEWHERE, UNREACHABLE = 1, 3
 REFUSED = "refused"
 
 COLUMNS = Columns(
@@ -40,30 +32,12 @@ COLUMNS = Columns(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanSettings:
-    file: Path
-    clusters: tuple[str, ...] = ()
-    as_json: bool = False
+def plan(question: Question) -> int:
+    return ask(question, plan_mirror, Showing(document=document, draw=draw, plain=plain, exit_code=exit_code))
 
 
-def plan(settings: PlanSettings) -> int:
-    try:
-        config = load_mirror_config(settings.file, only_targets=settings.clusters)
-    except ConfigError as error:
-        typer.echo(str(error), err=True)
-        return WRONG_USE
-    with patience(f"asking the clusters of {', '.join(flow.name for flow in config.flows)} ..."):
-        plans = plan_mirror(config)
-    if settings.as_json:
-        print(json.dumps({"flows": [asdict(each) for each in plans]}, indent=1, ensure_ascii=False))
-    elif is_lively(sys.stdout.isatty(), os.environ):
-        console = Console(highlight=False)
-        for part in draw(plans, console.width):
-            console.print(part)
-    else:
-        print("\n".join(plain(plans)))
-    return exit_code(plans)
+def document(plans: Sequence[FlowPlan]) -> object:
+    return {"flows": [asdict(each) for each in plans]}
 
 
 def exit_code(plans: Sequence[FlowPlan]) -> int:

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
-import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
-from sparkmirror.cli.demo.screen import is_lively
-from sparkmirror.cli.patience import patience
-from sparkmirror.config.mirror import load_mirror_config
+from sparkmirror.cli.questions import Question, Showing, ask
 from sparkmirror.control.log import one_line, timestamp
 from sparkmirror.control.survey import FlowSurvey, survey_flows
 from sparkmirror.control.survey_document import survey_document
 from sparkmirror.control.survey_rows import PartitionRow, TopicRow
-from sparkmirror.errors import ConfigError
 from sparkmirror.topology.fact import Fact
 
-STOPPED_SOMEWHERE, WRONG_USE, UNREACHABLE = 1, 2, 3
+STOPPED_SOMEWHERE, UNREACHABLE = 1, 3
 
 NUMBERS = ("PARTITION", "SRC_START", "SRC_LSO", "SRC_END", "DST_END", "LAG")
 COLUMNS = Columns(
@@ -45,30 +36,17 @@ COLUMNS = Columns(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusSettings:
-    file: Path
-    clusters: tuple[str, ...] = ()
-    as_json: bool = False
-
-
-def status(settings: StatusSettings) -> int:
-    try:
-        config = load_mirror_config(settings.file, only_targets=settings.clusters)
-    except ConfigError as error:
-        typer.echo(str(error), err=True)
-        return WRONG_USE
-    with patience(f"asking the clusters of {', '.join(flow.name for flow in config.flows)} ..."):
-        surveys = survey_flows(config.flows)
-    if settings.as_json:
-        print(json.dumps(survey_document(surveys, time.time()), indent=1, ensure_ascii=False))
-    elif is_lively(sys.stdout.isatty(), os.environ):
-        console = Console(highlight=False)
-        for part in draw(surveys, console.width):
-            console.print(part)
-    else:
-        print("\n".join(plain(surveys)))
-    return exit_code(surveys)
+def status(question: Question) -> int:
+    return ask(
+        question,
+        lambda config: survey_flows(config.flows),
+        Showing(
+            document=lambda surveys: survey_document(surveys, time.time()),
+            draw=draw,
+            plain=plain,
+            exit_code=exit_code,
+        ),
+    )
 
 
 def exit_code(surveys: Iterable[FlowSurvey]) -> int:

@@ -1,0 +1,62 @@
+"""Commands that ask the clusters of a file and show the answer: tables on a terminal, columns in a pipe, or JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import typer
+from rich.console import Console, RenderableType
+
+from sparkmirror.cli.demo.screen import is_lively
+from sparkmirror.cli.patience import patience
+from sparkmirror.config.mirror import load_mirror_config
+from sparkmirror.config.model import MirrorConfig
+from sparkmirror.errors import ConfigError
+
+WRONG_USE = 2
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What the command line says."""
+
+    file: Path
+    clusters: tuple[str, ...] = ()
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Showing(Generic[Answer]):
+    """How an answer is shown; `draw` is told how wide the terminal is."""
+
+    document: Callable[[Answer], object]
+    draw: Callable[[Answer, int], Iterable[RenderableType]]
+    plain: Callable[[Answer], Iterable[str]]
+    exit_code: Callable[[Answer], int]
+
+
+def ask(question: Question, find: Callable[[MirrorConfig], Answer], showing: Showing[Answer]) -> int:
+    try:
+        config = load_mirror_config(question.file, only_targets=question.clusters)
+    except ConfigError as error:
+        typer.echo(str(error), err=True)
+        return WRONG_USE
+    with patience(f"asking the clusters of {', '.join(flow.name for flow in config.flows)} ..."):
+        answer = find(config)
+    if question.as_json:
+        print(json.dumps(showing.document(answer), indent=1, ensure_ascii=False))
+    elif is_lively(sys.stdout.isatty(), os.environ):
+        console = Console(highlight=False)
+        for part in showing.draw(answer, console.width):
+            console.print(part)
+    else:
+        print("\n".join(showing.plain(answer)))
+    return showing.exit_code(answer)
