@@ -73,7 +73,7 @@ def skip_records(source: SourceView, place: Place, first: int, count: int, tail:
 def skip_written(source: SourceView, target: Cluster, place: Place, first: int, log_start: int, log_end: int) -> int:
     """The source offset after all records from `first` on that stand at the target's end already."""
     bounds = source.bounds(place.source, place.partition)
-    if bounds is None or bounds[1] <= first:
+    if bounds is None or first_record(source, place, first, bounds[1]) is None:
         return first
     most = min(bounds[1] - first, MOST_RECORDS)
     # With transactions there is a marker for each few records.
