@@ -10,7 +10,7 @@ from sparkmirror.copy import facts
 from sparkmirror.copy.overlap import longest_overlap
 from sparkmirror.copy.place import Place
 from sparkmirror.copy.source_view import SourceView
-from sparkmirror.copy.tail import Batch, data_batches
+from sparkmirror.copy.tail import Batch, data_batches, read_tail
 from sparkmirror.net.cluster import Cluster
 
 _ANY_OFFSET = 1 << 62
@@ -73,22 +73,27 @@ def skip_records(source: SourceView, place: Place, first: int, count: int, tail:
 def skip_written(source: SourceView, target: Cluster, place: Place, first: int, log_start: int, log_end: int) -> int:
     """The source offset after all records from `first` on that stand at the target's end already."""
     bounds = source.bounds(place.source, place.partition)
-    if bounds is None or first_record(source, place, first, bounds[1]) is None:
+    tail = read_tail(target, place.target, place.target_partition, log_start, log_end)
+    if bounds is None or tail is None or first_record(source, place, first, bounds[1]) is None:
         return first
-    most = min(bounds[1] - first, MOST_RECORDS)
-    # With transactions there is a marker for each few records.
-    begin = max(log_start, log_end - 2 * most - LOOK_BACK)
-    batches = list(data_batches(target, place.target, place.target_partition, begin, log_end))
-    by_time = not any(batch.header.is_log_append_time for batch in batches)
-    written = [_hashed(record, by_time) for batch in batches for record in batch.records]
+    by_time = not tail.header.is_log_append_time
+
+    def written(offsets: int) -> list[int]:
+        begin = max(log_start, log_end - offsets)
+        batches = data_batches(target, place.target, place.target_partition, begin, log_end)
+        return [_hashed(record, by_time) for batch in batches for record in batch.records]
+
     before = [_hashed(record, by_time) for record in _records(source, place, max(0, first - LOOK_BACK), first)]
-    if before and written[-len(before) :] == before[-len(written) :]:
+    last = written(2 * LOOK_BACK)[-len(before) :]
+    if before and last and last == before[-len(last) :]:
         return first
+    # With transactions there is a marker for each few records.
+    there = written(2 * min(bounds[1] - first, MOST_RECORDS) + LOOK_BACK)
     coming = [
         (record.offset + 1, _hashed(record, by_time))
-        for record in islice(_records(source, place, first, bounds[1]), len(written))
+        for record in islice(_records(source, place, first, bounds[1]), len(there))
     ]
-    skipped = longest_overlap(written, [found for _, found in coming])
+    skipped = longest_overlap(there, [found for _, found in coming])
     return coming[skipped - 1][0] if skipped else first
 
 
