@@ -80,7 +80,7 @@ def test_a_follower_in_our_rack_is_read_from_until_it_dies(
         return news
 
     monkeypatch.setattr(Fetcher, "take", count)
-    extra = {"consumer.client.rack": f"rack-{FOLLOWS}", "refresh.topics.interval.seconds": "0.5"}
+    extra = {"FLOW.consumer.client.rack": f"rack-{FOLLOWS}", "refresh.topics.interval.seconds": "0.5"}
     with mirroring(write_flow(tmp_path, source, pair.target, topic, extra)) as mirror:
         remote = f"{mirror.flow.source.alias}.{topic}"
         mirror.await_topics(1)

@@ -21,7 +21,11 @@ from tests.support.keepers import keeping
 from tests.support.topic_admin import change_configs, topic_configs
 
 MakeFlow = Callable[..., FlowConfig]
-OFTEN = {"refresh.topics.interval.seconds": "0.3", "sync.topic.configs.interval.seconds": "0.3"}
+OFTEN = {
+    "refresh.topics.interval.seconds": "0.3",
+    "sync.topic.configs.interval.seconds": "0.3",
+    "heartbeats.replication.enabled": "false",
+}
 
 
 @pytest.fixture
@@ -97,7 +101,7 @@ def test_strict_is_mirrormakers_rule(pair: Pair, topic: str, make_flow: MakeFlow
 
 def test_defaults_of_the_source_are_set_where_they_are_asked_for(pair: Pair, topic: str, make_flow: MakeFlow) -> None:
     create_topic(pair.source, topic, 1)
-    flow = make_flow(topic, {"use.defaults.from": "source"})
+    flow = make_flow(topic, {"FLOW.use.defaults.from": "source"})
     remote = f"{flow.source.alias}.{topic}"
     with keeping(flow):
         await_condition(lambda: remote in topics(pair.target), "the topic")
