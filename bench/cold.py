@@ -17,7 +17,7 @@ from sparkmirror.net.log import append_batch
 
 SETTLE_S = 2.0
 FIRST_SHARE = 0.1  # what a mirror may copy before its pace is taken: a cold JVM is slow at first
-QUIET_S = 15.0
+QUIET_S = 30.0
 
 
 def measure_backlog(bench: Bench, setup: Setup) -> Iterator[Measurement]:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from confluent_kafka import Producer
 
 from sparkmirror.embedded import Broker
+from tests.support.kafka_client import await_condition
+from tests.support.leases import ends
 
 THREE_DAYS_MS = 3 * 86_400_000
 
@@ -42,6 +44,8 @@ def small_load(
 
     with _beside(write, stop):
         yield
+    # A commit is answered before its markers are written.
+    await_condition(lambda: ends(servers, topic) == ends(servers, topic, committed=False), "the last markers", 30)
 
 
 @contextmanager
