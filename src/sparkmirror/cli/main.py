@@ -32,6 +32,7 @@ Properties = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="A MirrorMaker 2 properties file, as it is.", show_default=False),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Clusters = Annotated[
     list[str] | None,
     typer.Option("--clusters", metavar="ALIAS...", help="Run only the flows into these clusters."),
@@ -92,7 +93,7 @@ def run(
 @app.command()
 def status(
     file: Properties,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
     clusters: Annotated[
         list[str] | None,
         typer.Option("--clusters", metavar="ALIAS...", help="Show only the flows into these clusters."),
@@ -137,7 +138,7 @@ def config(
     flow: Annotated[
         str | None, typer.Option("--flow", metavar="'A->B'", help="Only this flow.", show_default=False)
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what holds for each flow, and where each value came from.
 
@@ -157,7 +158,7 @@ def config(
 @app.command()
 def plan(
     file: Properties,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
     clusters: Annotated[
         list[str] | None,
         typer.Option("--clusters", metavar="ALIAS...", help="Plan only the flows into these clusters."),

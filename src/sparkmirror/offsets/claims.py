@@ -86,16 +86,20 @@ class Claims:
         self._longest_s = 0.0
 
     def claim_producer_id(self) -> int:
-        """The flow's producer id: the one claimed first, ours or not."""
+        """The flow's producer id: the one claimed first, ours or not. It never changes, so it is asked for once."""
+        if self._producer_id is None:
+            self._claim()
+        if self._producer_id is None:
+            raise ConnectionLostError(f"{self._topic.name} does not show the claim that was written")
+        return self._producer_id
+
+    def _claim(self) -> None:
         self._topic.ensure()
         self.refresh()
         if self._producer_id is None:
             drawn = draw_producer_id(self._cluster)
             self._topic.append(0, [(_dump({"claim": self.driver}), _dump({"producer_id": drawn}))])
             self.refresh()
-        if self._producer_id is None:
-            raise ConnectionLostError(f"{self._topic.name} does not show the claim that was written")
-        return self._producer_id
 
     def claim_origins(self, places: Collection[Place]) -> dict[Place, int]:
         """Producer ids of single partitions: those claimed first, ours or not."""
