@@ -164,9 +164,9 @@ def _walk(
                             known -= 1
                             active[i] = active[known]
                     break
-        is_skip_producers = False
+        is_skipped = False
         for i in range(len(others)):
-            is_skip_producers = is_skip_producers or others[i] == pid
+            is_skipped = is_skipped or others[i] == pid
         if end <= position:
             at = after
             continue
@@ -179,7 +179,7 @@ def _walk(
             return BACKWARDS, used, position, epoch, at
         if first > position:
             used = _add_hole(rows, used, position, first)
-        if is_control or is_aborted or is_skip_producers or count == 0:
+        if is_control or is_aborted or is_skipped or count == 0:
             used = _add_hole(rows, used, max(first, position), min(end, stop))
         else:
             whole = first >= position and end <= stop and count == last_delta + 1
