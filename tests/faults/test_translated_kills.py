@@ -17,7 +17,7 @@ RECORDS = 3000
 
 @pytest.mark.timeout(240)
 def test_every_record_once_and_in_order(pair: Pair, topic: str) -> None:
-    remote = f"A.{topic}"
+    remote = f"kills.{topic}"
     create_topic(pair.source, topic, 2)
     create_topic(pair.target, remote, 2)
     produce(pair.target, remote, ({"value": b"somebody else's", "partition": i % 2} for i in range(7)))
@@ -29,7 +29,7 @@ def test_every_record_once_and_in_order(pair: Pair, topic: str) -> None:
             pause.wait(0.2)
 
     writer = threading.Thread(target=write)
-    text = properties(pair.source, pair.target, topic, {"lease.seconds": "3"})
+    text = properties(pair.source, pair.target, topic, {"lease.seconds": "3"}, alias="kills")
     with MirrorProcess(text) as mirror:
         mirror.await_log("leads, with")
         writer.start()

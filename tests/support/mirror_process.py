@@ -19,14 +19,16 @@ import psutil
 START_DEADLINE_S = 60.0
 
 
-def properties(source: str, target: str, topics: str, extra: Mapping[str, str] | None = None) -> str:
-    """A flow A->B between two clusters."""
+def properties(
+    source: str, target: str, topics: str, extra: Mapping[str, str] | None = None, *, alias: str = "A"
+) -> str:
+    """A flow A->B between two clusters. With another alias for A it follows no driver of an earlier test."""
     lines = {
-        "clusters": "A, B",
-        "A.bootstrap.servers": source,
+        "clusters": f"{alias}, B",
+        f"{alias}.bootstrap.servers": source,
         "B.bootstrap.servers": target,
-        "A->B.enabled": "true",
-        "A->B.topics": topics,
+        f"{alias}->B.enabled": "true",
+        f"{alias}->B.topics": topics,
         "replication.factor": "1",
         "offset.storage.replication.factor": "1",
         "tasks.max": "2",
