@@ -6,11 +6,23 @@ seconds of CPU each.
 
 from __future__ import annotations
 
+import gc
+
+import pandas as _pandas  # noqa: F401 - pyarrow loads it with its first array, and so would every worker
 from pyspark import daemon
+from pyspark import worker as _worker  # noqa: F401
 
 from sparkmirror.batch.warm import warm_up
-from sparkmirror.pipeline.copy_stage import copy_stage as _copy_stage  # noqa: F401 - loaded for the workers
+from sparkmirror.pipeline.copy_stage import copy_stage as _copy_stage  # noqa: F401
+
+
+def serve() -> None:
+    """Fork workers on demand. No collection of garbage visits what they share, which would make it their own."""
+    gc.collect()
+    gc.freeze()
+    daemon.manager()
+
 
 if __name__ == "__main__":
     warm_up()
-    daemon.manager()
+    serve()
