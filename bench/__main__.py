@@ -19,7 +19,7 @@ from bench.result_file import Run, alone_text, write_result
 from bench.run import Findings, run_all
 from bench.session import FAILURES
 from bench.setups import DEFAULT_WORK, example_properties
-from bench.sizes import MIRRORS, SCENARIOS, Sizes
+from bench.sizes import MIRRORS, SCENARIOS, TASKS, Sizes
 
 FAILED, INTERRUPTED = 1, 130
 NARROWEST = 160
@@ -43,12 +43,13 @@ def main(
     only: Annotated[str, typer.Option(help="Scenarios, with commas between them.")] = ",".join(SCENARIOS),
     mirrors: Annotated[str, typer.Option(help="Mirrors, with commas between them.")] = ",".join(MIRRORS),
     scale: Annotated[float, typer.Option(min=0.001, max=100, help="1 is 1 GB; 0.02 to try it.")] = 1.0,
+    tasks: Annotated[int, typer.Option(min=1, help="tasks.max of each mirror.")] = TASKS,
     out: Annotated[Path, typer.Option(help="The folder for the result.")] = Path("bench/results"),
     label: Annotated[str, typer.Option(help="What the run is called in the result's name.")] = "bench",
 ) -> None:
     """Measure MirrorMaker 2, MirrorMaker 2 tuned and sparkmirror against the same two brokers."""
     scenarios, names = parse_choice(only, SCENARIOS, "--only"), parse_choice(mirrors, MIRRORS, "--mirrors")
-    what, sizes, day = parse_label(label), Sizes.at(scale), datetime.now(UTC).date()
+    what, sizes, day = parse_label(label), Sizes.at(scale, tasks), datetime.now(UTC).date()
     machine, versions = describe_machine(), describe_versions()
     console = Console()
     progress, findings = Progress(console), Findings()
@@ -65,7 +66,7 @@ def main(
         mirrors=names,
         measurements=findings.measurements,
         elapsed_s=progress.elapsed_s,
-        not_in_force=keys_not_in_force(example_properties("sparkmirror", scenarios), DEFAULT_WORK),
+        not_in_force=keys_not_in_force(example_properties("sparkmirror", scenarios, tasks), DEFAULT_WORK),
     )
     progress.say("bench", f"kept in {write_result(out, run)}")
     raise typer.Exit(0 if findings.whole else FAILED)

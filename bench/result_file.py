@@ -9,13 +9,13 @@ from pathlib import Path
 
 from bench.measurement import Alone, Measurement
 from bench.report import COLUMNS, RATIO_COLUMNS, markdown_table, ratio_rows, result_rows
-from bench.setups import TASKS_MAX, example_properties
+from bench.setups import example_properties
 from bench.sizes import MANY_PARTITIONS, PARTITIONS, Sizes
 
 METHOD = f"""\
 All mirrors ran one after the other between the same two brokers (one node a cluster, Kafka's own heap and JVM
-flags), on the machine that the brokers and the producer share. Topics of {PARTITIONS} partitions,
-`tasks.max={TASKS_MAX}`, the producer with `acks=all`.
+flags), on the machine that the brokers and the producer share. Topics of {PARTITIONS} partitions, the producer with
+`acks=all`.
 
 - **start-up**: from the start of the process until a record that was there before is readable on the target.
 - **burst**: 1 KB records with nothing to compress, in batches of 64 records (64.6 KB), uncompressed.
@@ -70,7 +70,7 @@ def result_text(run: Run) -> str:
         METHOD,
         _not_in_force(run.not_in_force),
         "## Properties",
-        *(_properties(name, run.scenarios) for name in run.mirrors),
+        *(_properties(name, run.scenarios, run.sizes.tasks) for name in run.mirrors),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -95,11 +95,11 @@ def _failures(measurements: Sequence[Measurement]) -> list[str]:
     return ["## Failures", *texts] if failed else []
 
 
-def _properties(name: str, scenarios: Sequence[str]) -> str:
+def _properties(name: str, scenarios: Sequence[str], tasks: int) -> str:
     topics = [
         scenario for scenario in scenarios if scenario not in {"idle", "once", "backlog", "partitions", "idle-many"}
     ]
-    return f"{name}:\n\n```properties\n{example_properties(name, topics)}```"
+    return f"{name}:\n\n```properties\n{example_properties(name, topics, tasks)}```"
 
 
 def write_result(directory: Path, run: Run) -> Path:

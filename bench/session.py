@@ -86,6 +86,7 @@ def _setup(bench: Bench, name: str, run: str, scenarios: Sequence[str]) -> Setup
         topics=tuple(topic_name(name, scenario) for scenario in scenarios if scenario != "idle"),
         source_bootstrap=bench.pair.source.bootstrap,
         target_bootstrap=bench.pair.target.bootstrap,
+        tasks=bench.sizes.tasks,
     )
 
 

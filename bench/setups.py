@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-TASKS_MAX = 2
-
 # `A.consumer.*` reaches the source consumer, `B.producer.*` the worker's producer that writes the data.
 # fetch.min.bytes stays 1: more would hold back a single record for fetch.max.wait.ms.
 TUNED_CONSUMER = {
@@ -59,6 +57,7 @@ class Setup:
     topics: tuple[str, ...]
     source_bootstrap: str
     target_bootstrap: str
+    tasks: int
 
     @property
     def is_ours(self) -> bool:
@@ -85,7 +84,7 @@ class Setup:
             f"{b}.bootstrap.servers = {self.target_bootstrap}",
             f"{a}->{b}.enabled = true",
             f"{a}->{b}.topics = {', '.join(self.topics)}",
-            f"tasks.max = {TASKS_MAX}",
+            f"tasks.max = {self.tasks}",
             *(f"{key} = 1" for key in _REPLICATION_FACTORS),
         ]
         if self.name == "mm2-tuned":
@@ -96,11 +95,16 @@ class Setup:
         return "\n".join(lines) + "\n"
 
 
-def example_properties(name: str, scenarios: Sequence[str]) -> str:
+def example_properties(name: str, scenarios: Sequence[str], tasks: int) -> str:
     """As a report shows them: addresses that do not change from run to run."""
     topics = tuple(topic_name(name, scenario) for scenario in scenarios)
     return Setup(
-        name=name, run="main", topics=topics, source_bootstrap="source:9092", target_bootstrap="target:9092"
+        name=name,
+        run="main",
+        topics=topics,
+        source_bootstrap="source:9092",
+        target_bootstrap="target:9092",
+        tasks=tasks,
     ).properties
 
 

@@ -21,6 +21,7 @@ PARTITIONS = 4
 MANY_PARTITIONS = 1000
 RECORD_BYTES = 1000
 SMALL_RECORD_BYTES = 100
+TASKS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Sizes:
     """Scale 1 is 1 GB of 1 KB records and 1,000,000 small ones. Waits get shorter at small scales, never longer."""
 
     scale: float
+    tasks: int  # of each mirror
     burst_records: int
     small_records: int
     backlog_records: int
@@ -37,10 +39,11 @@ class Sizes:
     deadline_s: float
 
     @classmethod
-    def at(cls, scale: float) -> Sizes:
+    def at(cls, scale: float, tasks: int = TASKS) -> Sizes:
         shorter = min(scale, 1.0)
         return cls(
             scale=scale,
+            tasks=tasks,
             burst_records=round(1_000_000 * scale),
             small_records=round(1_000_000 * scale),
             backlog_records=round(3_000_000 * scale),

@@ -30,9 +30,12 @@ def test_every_version_takes_what_the_mirror_does_to_topics(versioned: KafkaClus
         await_condition(lambda: set_on(cluster, topic) == {"segment.bytes": "2000000"}, "the change")
         bad = change_topic_configs(cluster, {topic: ConfigChanges(set={"no.such": "1"})})
         assert bad[topic].code in (codes.INVALID_CONFIG, codes.INVALID_REQUEST)
+        before = cluster.fetch_metadata()
+        assert cluster.fetch_metadata() is before, "nothing has changed, so nothing is read anew"
         extend_topic(cluster, topic, 3)
         extend_topic(cluster, topic, 3)
         await_condition(lambda: len(cluster.fetch_metadata([topic]).topics[topic].leaders) == 3, "the partition")
+        assert len(cluster.fetch_metadata().topics[topic].leaders) == 3
         assert describe_topic_acls(cluster) is None
         delete_topic(cluster, topic)
         await_condition(lambda: bool(cluster.fetch_metadata([topic]).topics[topic].error), "its end")

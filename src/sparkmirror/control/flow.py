@@ -40,6 +40,7 @@ LEADERSHIP_EVERY_S = 2.0
 # A generation lasts about one round; rounds that are planned early share it.
 FENCES_A_GENERATION = 4 * FENCE_STEP
 CALM_LEASE_S = 60.0  # a round while nothing happens
+CALM_ENDS_S = 30.0  # how often logs' ends are asked for meanwhile
 LONGEST_LEASE = 2  # times lease.seconds, if no successor comes
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
@@ -81,6 +82,7 @@ class FlowKeeper:
         self._unguarded_until = 0.0
         self._fence = 0
         self.is_calm = False  # nothing has happened for a while: long leases are wanted
+        self._ends_at = 0.0
         self._fill_with = MARKERS
         self._probed_at = 0.0
         self._last_change = time.monotonic()
@@ -367,7 +369,9 @@ class FlowKeeper:
         landscape = self._discovery.look()
         before = self.view.landscape
         self.view.landscape = landscape
-        self.view.ends = self._discovery.fetch_ends(landscape.partitions, self._written)
+        if self.view.ends is None or not self.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
+            self.view.ends = self._discovery.fetch_ends(landscape.partitions, self._written)
+            self._ends_at = time.monotonic()
         self._note_facts(landscape, self.view.ends)
         if self.flow.sync_log_start and self.view.leads:
             equal = [p for p in landscape.partitions if self._has_equal_offsets((p.topic, p.partition))]

@@ -66,6 +66,7 @@ class Cluster:
         self._brokers: dict[int, BrokerPlace] = {}
         self._controller = -1
         self._has_topic_ids = True
+        self._all_topics: tuple[bytes, Metadata] | None = None  # the last answer, and what it says
         self._channels: dict[tuple[str, int], Channel] = {}
         self._locks: dict[tuple[str, int], threading.Lock] = {}
         self._guard = threading.Lock()
@@ -83,22 +84,33 @@ class Cluster:
             self._channels.clear()
 
     def fetch_metadata(self, topics: Sequence[str] | None = None) -> Metadata:
-        """Brokers and topics (`None`: all of them). Asks known brokers first, then the bootstrap list."""
-        versions = (metadata.WITH_IDS, metadata.BY_NAME)
+        """Brokers and topics (`None`: all of them). Asks known brokers first, then the bootstrap list.
 
-        def ask(channel: Channel) -> metadata.MetadataAnswer:
-            body = _ask_raw(
-                metadata.API_KEY, versions, lambda v: [metadata.encode_metadata(v, topics)], METADATA_TIMEOUT_S
-            )
-            return metadata.parse_metadata(*body(channel))
+        All topics are asked for every few seconds: while the answer is the same, so is the object.
+        """
+        body = _ask_raw(
+            metadata.API_KEY,
+            (metadata.WITH_IDS, metadata.BY_NAME),
+            lambda v: [metadata.encode_metadata(v, topics)],
+            METADATA_TIMEOUT_S,
+        )
 
-        answer = self._ask_any(ask, METADATA_TIMEOUT_S)
-        self._brokers = {b.node: b for b in answer.brokers}
-        self._controller = answer.controller
-        infos = {t.name: _topic_info(t) for t in answer.topics if t.name}
-        if ids := [info.topic_id for info in infos.values() if not info.error]:
+        def ask(channel: Channel) -> Metadata:
+            version, frame = body(channel)
+            said = bytes(frame)
+            if topics is None and self._all_topics and self._all_topics[0] == said:
+                return self._all_topics[1]
+            found = _read_metadata(metadata.parse_metadata(version, frame))
+            if topics is None:
+                self._all_topics = (said, found)
+            return found
+
+        found = self._ask_any(ask, METADATA_TIMEOUT_S)
+        self._brokers = found.brokers
+        self._controller = found.controller
+        if ids := [info.topic_id for info in found.topics.values() if not info.error]:
             self._has_topic_ids = NO_TOPIC_ID not in ids
-        return Metadata(answer.cluster_id, answer.controller, dict(self._brokers), infos)
+        return found
 
     def call(
         self, node: int, request: Any, timeout_s: float = REQUEST_TIMEOUT_S, *, most_version: int | None = None
@@ -234,6 +246,11 @@ def _ask_raw(
         return version, channel.wait(timeout_s)
 
     return ask
+
+
+def _read_metadata(answer: metadata.MetadataAnswer) -> Metadata:
+    topics = {t.name: _topic_info(t) for t in answer.topics if t.name}
+    return Metadata(answer.cluster_id, answer.controller, {b.node: b for b in answer.brokers}, topics)
 
 
 def _topic_info(topic: metadata.TopicPlace) -> TopicInfo:

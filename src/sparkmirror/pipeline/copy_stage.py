@@ -48,7 +48,8 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
     progress = Cluster(lease.target)
     copy = Copy(lease, recall=cord, note_standing=_note_in(progress, lease.source.alias))
     try:
-        copy.warm_up()
+        if not lease.is_calm:  # else nothing waits for it
+            copy.warm_up()
         yield []  # Spark sets up a worker's output at its first rows, which takes long: not while copying
         hints = cord.wait_for_turn(lease.lease_id)
         if hints is None:

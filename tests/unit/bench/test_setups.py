@@ -16,7 +16,7 @@ from sparkmirror.config.mirror import load_mirror_config
 
 
 def setup(name: str) -> Setup:
-    return Setup(name=name, run="main", topics=("t1", "t2"), source_bootstrap="s:1", target_bootstrap="t:2")
+    return Setup(name=name, run="main", topics=("t1", "t2"), source_bootstrap="s:1", target_bootstrap="t:2", tasks=2)
 
 
 def test_ours_and_the_default_differ_only_in_their_names() -> None:
@@ -47,7 +47,7 @@ def test_runs_of_one_mirror_share_no_alias() -> None:
 
 
 def test_only_switches_that_do_nothing_are_told() -> None:
-    keys = keys_not_in_force(example_properties("sparkmirror", ["burst"]), (*DEFAULT_WORK, "tasks.max.enforce"))
+    keys = keys_not_in_force(example_properties("sparkmirror", ["burst"], 2), (*DEFAULT_WORK, "tasks.max.enforce"))
     assert set(keys) <= {*DEFAULT_WORK, "tasks.max.enforce"}
 
 
