@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from bench.sizes import PARTITIONS
 from sparkmirror.embedded import KafkaCluster, start_clusters
 from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.client import Client
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import LATEST, list_offsets
 
@@ -34,7 +35,7 @@ class Side:
 
     @classmethod
     def at(cls, bootstrap: str) -> Side:
-        address = ClusterAddress(alias="bench", bootstrap=tuple(bootstrap.split(",")), client_id="bench")
+        address = ClusterAddress(alias="bench", bootstrap=tuple(bootstrap.split(",")), client=Client(client_id="bench"))
         return cls(bootstrap, Cluster(address), AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}))
 
     def create_topics(self, names: Sequence[str], *, partitions: int = PARTITIONS) -> None:

@@ -14,6 +14,7 @@ from sparkmirror.embedded import QUICK_FAILOVER, Broker, KafkaCluster
 from sparkmirror.embedded import guard as guard_module
 from sparkmirror.embedded.probe import fetch_broker_ids
 from sparkmirror.net.channel import Channel
+from sparkmirror.net.client import Client
 from tests.support.kafka_client import await_condition, create_topic, produce, read_all, topics
 
 pytestmark = pytest.mark.timeout(240)  # a version's first use fetches it
@@ -34,7 +35,7 @@ sys.stdin.read()
 
 def test_broker_is_of_the_version_that_was_asked_for(versioned: KafkaCluster) -> None:
     (broker,) = versioned.brokers
-    channel = Channel(broker.host, broker.port, "test")
+    channel = Channel(broker.host, broker.port, Client())
     channel.close()
     assert (channel.versions[0][1], channel.versions[1][1]) == NEWEST_APIS[versioned.version]
 

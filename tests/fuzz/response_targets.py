@@ -45,16 +45,16 @@ class _OneAnswer(Cluster):
         super().__init__(ClusterAddress(alias="a", bootstrap=()))
         self._answer = response_class, frame, version
 
-    def call(self, node: int, request: Any, timeout_s: float = 0, *, most_version: int | None = None) -> Any:
+    def call(self, node: int, request: Any, *, most_version: int | None = None) -> Any:
         return decode_response(*self._answer, sender="a broker")
 
     def supports(self, node: int, api_key: int) -> bool:
         return True
 
-    def call_any(self, request: Any, timeout_s: float = 0, *, most_version: int | None = None) -> Any:
+    def call_any(self, request: Any, *, most_version: int | None = None) -> Any:
         return self.call(1, request)
 
-    def call_controller(self, request: Any, timeout_s: float = 0, *, most_version: int | None = None) -> Any:
+    def call_controller(self, request: Any, *, most_version: int | None = None) -> Any:
         return self.call(1, request)
 
 

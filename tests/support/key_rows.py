@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from sparkmirror.config.keys import KNOWN_KEYS, Key
-from sparkmirror.config.keys.clients import ADMIN_CONNECTION
+from sparkmirror.config.keys.clients import ADMIN_CONNECTION, CONSUMER_CONNECTION, PRODUCER_CONNECTION
 from sparkmirror.config.keys.topics import CONFIGS_EXCLUDE, MIRROR
 from sparkmirror.config.model import FlowConfig
 
@@ -62,7 +62,7 @@ def _words(name: str, arrives: Callable[[FlowConfig], Any], default: Any, one: V
     return KeyRow(name, arrives, default, one, two, "other")
 
 
-def _connection(client: str, arrives: Callable[[FlowConfig], Any]) -> list[KeyRow]:
+def _connection(client: str, keys: Iterable[Key[object]], arrives: Callable[[FlowConfig], Any]) -> list[KeyRow]:
     """A client's keys about connecting; each field is named as its key."""
 
     def row(bare: str) -> KeyRow:
@@ -75,7 +75,7 @@ def _connection(client: str, arrives: Callable[[FlowConfig], Any]) -> list[KeyRo
             return _words(name, at, None, (words[0], words[0]), (words[1], words[1]))
         return _text(name, at, None) if bare == "client.id" else _number(name, at, None)
 
-    return [row(key.bare) for key in ADMIN_CONNECTION]
+    return [row(key.bare) for key in keys]
 
 
 ROWS: tuple[KeyRow, ...] = (
@@ -156,12 +156,12 @@ ROWS: tuple[KeyRow, ...] = (
     KeyRow("config.storage.topic", lambda f: f.storage.config_topic, None, ("x", "x"), ("y", "y"), "a b"),
     # limits and errors
     _number("readahead.queue.capacity", lambda f: f.limits.readahead_records, None),
-    _number("consumer.poll.timeout.ms", lambda f: f.limits.poll_timeout_ms, 1000),
+    _number("consumer.poll.timeout.ms", lambda f: f.limits.poll_timeout_ms, None),
     _number("admin.timeout.ms", lambda f: f.limits.admin_timeout_ms, 60000),
     _number("offset.flush.timeout.ms", lambda f: f.limits.flush_timeout_ms, 5000),
     _number("offset.flush.interval.ms", lambda f: f.limits.flush_interval_ms, 60000),
-    _number("errors.retry.timeout", lambda f: f.errors.retry_timeout_ms, 0),
-    _number("errors.retry.delay.max.ms", lambda f: f.errors.retry_delay_max_ms, 60000),
+    _number("errors.retry.timeout", lambda f: f.errors.retry_timeout_ms, -1),
+    _number("errors.retry.delay.max.ms", lambda f: f.errors.retry_delay_max_ms, None),
     _words("errors.tolerance", lambda f: f.errors.tolerate_all, False, ("all", True), ("none", False)),
     _switch("errors.log.enable", lambda f: f.errors.log, False),
     _switch("errors.log.include.messages", lambda f: f.errors.log_messages, False),
@@ -189,17 +189,16 @@ ROWS: tuple[KeyRow, ...] = (
         lambda f: f.consumer.auto_offset_reset,
         "earliest",
         ("latest", "latest"),
-        ("none", "none"),
+        ("by_duration:P1DT2.5S", 86402.5),
     ),
     _text("consumer.client.rack", lambda f: f.consumer.client_rack, None),
     _number("consumer.fetch.min.bytes", lambda f: f.consumer.fetch_min_bytes, None),
     _number("consumer.fetch.max.bytes", lambda f: f.consumer.fetch_max_bytes, None),
     _number("consumer.fetch.max.wait.ms", lambda f: f.consumer.fetch_max_wait_ms, None),
     _number("consumer.max.partition.fetch.bytes", lambda f: f.consumer.max_partition_fetch_bytes, None),
-    _number("consumer.max.poll.records", lambda f: f.consumer.max_poll_records, None),
     _number("producer.buffer.memory", lambda f: f.producer.buffer_memory, None),
     _number("producer.max.request.size", lambda f: f.producer.max_request_size, None),
-    *_connection("consumer", lambda f: f.consumer.connection),
-    *_connection("producer", lambda f: f.producer.connection),
-    *_connection("admin", lambda f: f.source_admin),
+    *_connection("consumer", CONSUMER_CONNECTION, lambda f: f.consumer.connection),
+    *_connection("producer", PRODUCER_CONNECTION, lambda f: f.producer.connection),
+    *_connection("admin", ADMIN_CONNECTION, lambda f: f.source_admin),
 )

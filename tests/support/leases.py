@@ -10,6 +10,7 @@ from sparkmirror.copy.copy import Copy
 from sparkmirror.copy.lease import FENCE_STEP, Lease, LeasePartition, Rules
 from sparkmirror.copy.receipt import COPIED, Receipt
 from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.client import Client
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.offsets.claims import draw_producer_id
@@ -35,7 +36,7 @@ class Copied:
 
 
 def address(servers: str, alias: str = "A") -> ClusterAddress:
-    return ClusterAddress(alias=alias, bootstrap=tuple(servers.split(",")), client_id="test")
+    return ClusterAddress(alias=alias, bootstrap=tuple(servers.split(",")), client=Client(client_id="test"))
 
 
 def new_producer_id(target: str) -> int:

@@ -107,7 +107,7 @@ class LimitsConfig:
     """What a task may hold and how long it may wait; None: as it sees fit."""
 
     readahead_records: int | None
-    poll_timeout_ms: int
+    poll_timeout_ms: int | None
     admin_timeout_ms: int
     flush_timeout_ms: int
     flush_interval_ms: int
@@ -118,7 +118,7 @@ class ErrorsConfig:
     """What becomes of a record that can't be copied. `retry_timeout_ms` -1: without end."""
 
     retry_timeout_ms: int
-    retry_delay_max_ms: int
+    retry_delay_max_ms: int | None
     tolerate_all: bool
     log: bool
     log_messages: bool
@@ -141,20 +141,20 @@ class ConnectionConfig:
     retry_backoff_max_ms: int | None
     socket_connection_setup_timeout_ms: int | None
     socket_connection_setup_timeout_max_ms: int | None
+    default_api_timeout_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig:
-    """The source's reader. `auto_offset_reset`: where a partition without progress begins."""
+    """The source's reader. `auto_offset_reset`: where a partition without progress begins, a word or seconds ago."""
 
     connection: ConnectionConfig
-    auto_offset_reset: str
+    auto_offset_reset: str | float
     client_rack: str | None
     fetch_min_bytes: int | None
     fetch_max_bytes: int | None
     fetch_max_wait_ms: int | None
     max_partition_fetch_bytes: int | None
-    max_poll_records: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,6 +143,22 @@ def topic_name_part(value: str) -> str:
     return value.strip()
 
 
+_DURATION = re.compile(r"P(?!$)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE)
+
+
+def offset_reset(value: str) -> str | float:
+    """Where a partition begins of which nothing is known: a word, or the seconds of `by_duration:PT1H` (KIP-1106)."""
+    word, _, since = value.strip().partition(":")
+    found = _DURATION.fullmatch(since) if word == "by_duration" else None
+    if found is not None:
+        days, hours, minutes, seconds_ = (float(part or 0) for part in found.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds_
+    if value.strip() in ("earliest", "latest", "none"):
+        return value.strip()
+    said = "expected one of earliest, latest, none, or a time as in by_duration:PT1H"
+    raise ValueError(f"{said}, got {value.strip()!r}")
+
+
 def security_protocol(value: str) -> str:
     """Kafka takes it in any letter case."""
     return one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")(value.upper())

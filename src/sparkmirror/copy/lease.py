@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.client import Client
 from sparkmirror.protocol.fetch import READ_COMMITTED
 from sparkmirror.topology.standing import Standing
 
@@ -117,7 +118,7 @@ class Lease:
 
 
 def _address(fields: dict[str, Any]) -> ClusterAddress:
-    return ClusterAddress(**fields | {"bootstrap": tuple(fields["bootstrap"])})
+    return ClusterAddress(**fields | {"bootstrap": tuple(fields["bootstrap"]), "client": Client(**fields["client"])})
 
 
 def _partition(fields: dict[str, Any]) -> LeasePartition:

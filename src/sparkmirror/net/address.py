@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import socket
+from dataclasses import dataclass, field
+
+from sparkmirror.errors import ConnectionLostError
+from sparkmirror.net.client import Client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAddress:
-    """What is needed to reach a cluster; travels from driver to executors."""
+    """What is needed to reach a cluster, and as whom; travels from driver to executors."""
 
     alias: str
     bootstrap: tuple[str, ...]
-    client_id: str = "sparkmirror"
+    client: Client = field(default_factory=Client)
 
 
 def parse_host_port(text: str) -> tuple[str, int]:
     """`host:port`, also `[v6]:port` and `PROTOCOL://host:port`."""
     host, _, port = text.rpartition("://")[2].rpartition(":")
     return host.strip("[]"), int(port)
+
+
+def bootstrap_places(address: ClusterAddress) -> list[tuple[str, int]]:
+    """Where to begin. By canonical names, one entry may stand for many brokers (KIP-235)."""
+    places = [parse_host_port(text) for text in address.bootstrap]
+    if not address.client.canonical_names:
+        return places
+    return list(dict.fromkeys((name, port) for host, port in places for name in _canonical_names(host)))
+
+
+def _canonical_names(host: str) -> list[str]:
+    try:
+        found = {str(place[0]) for *_, place in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except OSError as error:
+        raise ConnectionLostError(f"{host} can't be resolved: {error}") from error
+    return sorted(_name_of(ip) for ip in found)
+
+
+def _name_of(ip: str) -> str:
+    """The address itself where it has no name."""
+    try:
+        return socket.gethostbyaddr(ip)[0]
+    except OSError:
+        return ip

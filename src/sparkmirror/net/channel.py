@@ -19,6 +19,8 @@ from typing import Any
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
 from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
+from sparkmirror.net.client import SYSTEMS, Client
+from sparkmirror.net.deadline import time_left
 from sparkmirror.net.response import decode_response
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.produce import Buffer
@@ -47,9 +49,9 @@ class Pending:
 class Channel:
     """A connection with its queues. Not for use from two threads at once."""
 
-    def __init__(self, host: str, port: int, client_id: str, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
+    def __init__(self, host: str, port: int, client: Client, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
         self.host, self.port = host, port
-        self._client = encode_string(client_id)
+        self._client = encode_string(client.client_id)
         self._correlation = 0
         self._out: deque[memoryview] = deque()
         self._size = bytearray(4)
@@ -57,16 +59,18 @@ class Channel:
         self._filled = 0
         self.pending: deque[Pending] = deque()
         self.versions: dict[int, tuple[int, int]] = {}
+        self.used_at = time.monotonic()  # when something was last asked
+        until = time.monotonic() + timeout_s
         try:
-            self._socket = socket.create_connection((host, port), timeout=timeout_s)
+            self._socket = socket.create_connection((host, port), timeout=time_left(timeout_s))
         except OSError as error:
             raise ConnectionLostError(f"{host}:{port} can't be reached: {error}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER_BYTES)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
+        self._set_buffer(socket.SO_RCVBUF, client.receive_buffer_bytes)
+        self._set_buffer(socket.SO_SNDBUF, client.send_buffer_bytes)
         self._socket.setblocking(False)
         try:
-            self._negotiate(timeout_s)
+            self._negotiate(max(0.0, until - time.monotonic()))
         except BaseException:
             self.close()
             raise
@@ -79,6 +83,10 @@ class Channel:
 
     def close(self) -> None:
         self._socket.close()
+
+    def _set_buffer(self, option: int, size: int | None) -> None:
+        if size != SYSTEMS:
+            self._socket.setsockopt(socket.SOL_SOCKET, option, SOCKET_BUFFER_BYTES if size is None else size)
 
     @property
     def wants_write(self) -> bool:
@@ -109,7 +117,8 @@ class Channel:
         size = 8 + len(head) + sum(map(len, pieces))
         self._out.append(memoryview(_HEADER.pack(size, api_key, version, self._correlation) + head))
         self._out.extend(memoryview(piece) for piece in pieces if len(piece))
-        self.pending.append(Pending(self._correlation, flexible, tag, time.monotonic() + timeout_s))
+        self.used_at = time.monotonic()
+        self.pending.append(Pending(self._correlation, flexible, tag, self.used_at + timeout_s))
         self.flush()
 
     def flush(self) -> None:
@@ -196,11 +205,11 @@ class Channel:
 
     def wait(self, timeout_s: float) -> memoryview:
         """The next answer's frame; the blocking counterpart of `receive`."""
-        deadline = time.monotonic() + timeout_s
+        until = time.monotonic() + timeout_s
         while True:
             for _, frame in self.receive():
                 return frame
-            left = deadline - time.monotonic()
+            left = time_left(until - time.monotonic())
             if left <= 0:
                 raise ConnectionLostError(f"{self} did not answer within {timeout_s:g} s")
             select.select([self], [self] if self.wants_write else [], [], left)

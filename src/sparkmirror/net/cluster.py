@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
-from sparkmirror.net.address import ClusterAddress, parse_host_port
-from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
+from sparkmirror.net.address import ClusterAddress, bootstrap_places
+from sparkmirror.net.attempts import Attempts
+from sparkmirror.net.channel import CONNECT_TIMEOUT_S, REQUEST_TIMEOUT_S, Channel
+from sparkmirror.net.deadline import deadline, time_left
 from sparkmirror.protocol import codes, fetch, list_offsets, markers, metadata, produce
 from sparkmirror.protocol.metadata import BrokerPlace
 from sparkmirror.protocol.produce import Buffer
 
 METADATA_TIMEOUT_S = 5.0
+API_TIMEOUT = "default.api.timeout.ms"
 NO_TOPIC_ID = bytes(16)
 _FLEXIBLE_FROM = {
     fetch.API_KEY: fetch.FLEXIBLE_FROM,
@@ -29,6 +33,7 @@ _FLEXIBLE_FROM = {
     metadata.API_KEY: metadata.FLEXIBLE_FROM,
 }
 
+HostPort = tuple[str, int]
 Key = TypeVar("Key")
 Item = TypeVar("Item")
 
@@ -64,11 +69,13 @@ class Cluster:
     def __init__(self, address: ClusterAddress) -> None:
         self.address = address
         self._brokers: dict[int, BrokerPlace] = {}
+        self._brokers_at = 0.0
         self._controller = -1
         self._has_topic_ids = True
         self._all_topics: tuple[bytes, Metadata] | None = None  # the last answer, and what it says
-        self._channels: dict[tuple[str, int], Channel] = {}
-        self._locks: dict[tuple[str, int], threading.Lock] = {}
+        self._attempts = Attempts(address.client)
+        self._channels: dict[HostPort, Channel] = {}
+        self._locks: dict[HostPort, threading.Lock] = {}
         self._guard = threading.Lock()
 
     def __enter__(self) -> Cluster:
@@ -83,16 +90,39 @@ class Cluster:
                 channel.close()
             self._channels.clear()
 
+    def close_idle(self) -> None:
+        """Close connections that nobody has used for as long as the client keeps one."""
+        idle_s = self.address.client.idle_s
+        for host_port in list(self._channels) if idle_s is not None else ():
+            lock = self._locks[host_port]
+            if lock.acquire(blocking=False):  # else somebody uses it
+                try:
+                    channel = self._channels.get(host_port)
+                    if channel is not None and time.monotonic() - channel.used_at > (idle_s or 0.0):
+                        self._drop(host_port)
+                finally:
+                    lock.release()
+
+    @property
+    def request_timeout_s(self) -> float:
+        """How long a broker has to answer."""
+        return self._timeout_s(REQUEST_TIMEOUT_S)
+
+    def _timeout_s(self, default_s: float) -> float:
+        client = self.address.client
+        return default_s if client.request_timeout_s is None else client.request_timeout_s
+
     def fetch_metadata(self, topics: Sequence[str] | None = None) -> Metadata:
         """Brokers and topics (`None`: all of them). Asks known brokers first, then the bootstrap list.
 
         All topics are asked for every few seconds: while the answer is the same, so is the object.
         """
+        timeout_s = self._timeout_s(METADATA_TIMEOUT_S)
         body = _ask_raw(
             metadata.API_KEY,
             (metadata.WITH_IDS, metadata.BY_NAME),
             lambda v: [metadata.encode_metadata(v, topics)],
-            METADATA_TIMEOUT_S,
+            timeout_s,
         )
 
         def ask(channel: Channel) -> Metadata:
@@ -105,47 +135,47 @@ class Cluster:
                 self._all_topics = (said, found)
             return found
 
-        found = self._ask_any(ask, METADATA_TIMEOUT_S)
+        found = self._ask_any(ask, timeout_s)
         self._brokers = found.brokers
+        self._brokers_at = time.monotonic()
         self._controller = found.controller
         if ids := [info.topic_id for info in found.topics.values() if not info.error]:
             self._has_topic_ids = NO_TOPIC_ID not in ids
         return found
 
-    def call(
-        self, node: int, request: Any, timeout_s: float = REQUEST_TIMEOUT_S, *, most_version: int | None = None
-    ) -> Any:
+    def call(self, node: int, request: Any, *, most_version: int | None = None) -> Any:
         """Ask one broker and wait, in the newest version that both sides know, at most `most_version`."""
-        broker = self._broker(node)
+        broker, timeout_s = self._broker(node), self.request_timeout_s
         return self._with_channel(
             (broker.host, broker.port),
             lambda channel: channel.call(request, most_version=most_version, timeout_s=timeout_s),
             timeout_s,
         )
 
-    def call_any(self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S, *, most_version: int | None = None) -> Any:
+    def call_any(self, request: Any, *, most_version: int | None = None) -> Any:
         """Ask whichever broker answers first in turn, those with an open connection before others."""
+        timeout_s = self.request_timeout_s
         return self._ask_any(
             lambda channel: channel.call(request, most_version=most_version, timeout_s=timeout_s), timeout_s
         )
 
     def _ask_any(self, ask: Callable[[Channel], Item], timeout_s: float) -> Item:
         failures = []
-        for host_port in self._candidates():
-            try:
-                return self._with_channel(host_port, ask, timeout_s)
-            except ConnectionLostError as error:
-                failures.append(str(error))
-        raise ConnectionLostError(f"cluster {self.address.alias}: no broker answers: " + "; ".join(failures))
+        with deadline(self.address.client.api_timeout_s, API_TIMEOUT):
+            for host_port in self._candidates():
+                try:
+                    return self._with_channel(host_port, ask, timeout_s)
+                except ConnectionLostError as error:
+                    failures.append(str(error))
+        said = "; ".join(dict.fromkeys(failures))
+        raise ConnectionLostError(f"cluster {self.address.alias}: no broker answers: {said}")
 
-    def call_controller(
-        self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S, *, most_version: int | None = None
-    ) -> Any:
+    def call_controller(self, request: Any, *, most_version: int | None = None) -> Any:
         """Ask the controller: KRaft brokers forward, but with ZooKeeper it moves and others refuse."""
         self.fetch_metadata([])
         if self._controller in self._brokers:
-            return self.call(self._controller, request, timeout_s, most_version=most_version)
-        return self.call_any(request, timeout_s, most_version=most_version)
+            return self.call(self._controller, request, most_version=most_version)
+        return self.call_any(request, most_version=most_version)
 
     def call_raw(
         self,
@@ -153,10 +183,9 @@ class Cluster:
         api_key: int,
         versions: Sequence[int],
         body: Callable[[int], Sequence[Buffer]],
-        timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> tuple[int, memoryview]:
         """Ask one broker in the first of our own encodings that it knows; the version and the answer's frame."""
-        broker = self._broker(node)
+        broker, timeout_s = self._broker(node), self.request_timeout_s
         return self._with_channel((broker.host, broker.port), _ask_raw(api_key, versions, body, timeout_s), timeout_s)
 
     def call_raw_any(
@@ -164,9 +193,9 @@ class Cluster:
         api_key: int,
         versions: Sequence[int],
         body: Callable[[int], Sequence[Buffer]],
-        timeout_s: float = METADATA_TIMEOUT_S,
     ) -> tuple[int, memoryview]:
         """The same of whichever broker answers."""
+        timeout_s = self._timeout_s(METADATA_TIMEOUT_S)
         return self._ask_any(_ask_raw(api_key, versions, body, timeout_s), timeout_s)
 
     def supports(self, node: int, api_key: int) -> bool:
@@ -182,40 +211,54 @@ class Cluster:
         `inter.broker.protocol.version` before 2.8.
         """
         broker = self._broker(node)
-        channel = Channel(broker.host, broker.port, self.address.client_id)
+        channel = self._open((broker.host, broker.port), CONNECT_TIMEOUT_S)
         if not self._has_topic_ids:
             channel.limit(fetch.API_KEY, fetch.BY_NAME)
             channel.limit(produce.API_KEY, produce.BY_NAME)
         return channel
 
     def _broker(self, node: int) -> BrokerPlace:
-        if node not in self._brokers:
+        age_s = self.address.client.metadata_age_s
+        is_old = age_s is not None and time.monotonic() - self._brokers_at > age_s
+        if is_old or node not in self._brokers:
             self.fetch_metadata([])
         broker = self._brokers.get(node)
         if broker is None:
             raise ConnectionLostError(f"cluster {self.address.alias}: broker {node} is not there at the moment")
         return broker
 
-    def _candidates(self) -> list[tuple[str, int]]:
-        connected = list(self._channels)
-        known = [(b.host, b.port) for b in self._brokers.values()]
-        bootstrap = [parse_host_port(text) for text in self.address.bootstrap]
-        random.shuffle(known)
-        random.shuffle(bootstrap)
-        return list(dict.fromkeys(connected + known + bootstrap))
+    def _candidates(self) -> Iterator[HostPort]:
+        """Open connections, known brokers, the bootstrap list; of each those first that need not be waited for."""
+        tried: set[HostPort] = set()
+        for places in (self._list_open, self._list_known, self._list_bootstrap):
+            now = time.monotonic()
+            for host_port in sorted(places(), key=lambda place: self._attempts.pause_s(place, now)):
+                if host_port not in tried:
+                    tried.add(host_port)
+                    yield host_port
 
-    def _with_channel(self, host_port: tuple[str, int], ask: Callable[[Channel], Item], timeout_s: float) -> Item:
+    def _list_open(self) -> list[HostPort]:
+        return list(self._channels)
+
+    def _list_known(self) -> list[HostPort]:
+        return _shuffled([(b.host, b.port) for b in self._brokers.values()])
+
+    def _list_bootstrap(self) -> list[HostPort]:
+        return _shuffled(bootstrap_places(self.address))
+
+    def _with_channel(self, host_port: HostPort, ask: Callable[[Channel], Item], timeout_s: float) -> Item:
         """Ask on the open connection; if that turns out to be dead, once more on a new one."""
+        self.close_idle()
         with self._guard:
             lock = self._locks.setdefault(host_port, threading.Lock())
-        with lock:
+        with lock, deadline(self.address.client.api_timeout_s, API_TIMEOUT):
             channel = self._channels.get(host_port)
             if channel is not None:
                 try:
                     return ask(channel)
                 except (ConnectionLostError, ProtocolError):
                     self._drop(host_port)
-            channel = Channel(*host_port, self.address.client_id, min(timeout_s, METADATA_TIMEOUT_S))
+            channel = self._open(host_port, min(timeout_s, METADATA_TIMEOUT_S))
             self._channels[host_port] = channel
             try:
                 return ask(channel)
@@ -223,7 +266,20 @@ class Cluster:
                 self._drop(host_port)
                 raise
 
-    def _drop(self, host_port: tuple[str, int]) -> None:
+    def _open(self, host_port: HostPort, default_s: float) -> Channel:
+        """Connect, as soon after a failure as the client may."""
+        pause_s = self._attempts.pause_s(host_port, time.monotonic())
+        if pause_s:
+            time.sleep(time_left(pause_s))
+        try:
+            channel = Channel(*host_port, self.address.client, self._attempts.setup_timeout_s(host_port, default_s))
+        except (ConnectionLostError, ProtocolError):
+            self._attempts.note_failure(host_port, time.monotonic())
+            raise
+        self._attempts.note_success(host_port)
+        return channel
+
+    def _drop(self, host_port: HostPort) -> None:
         with self._guard:
             channel = self._channels.pop(host_port, None)
         if channel is not None:
@@ -251,6 +307,10 @@ def _ask_raw(
 def _read_metadata(answer: metadata.MetadataAnswer) -> Metadata:
     topics = {t.name: _topic_info(t) for t in answer.topics if t.name}
     return Metadata(answer.cluster_id, answer.controller, {b.node: b for b in answer.brokers}, topics)
+
+
+def _shuffled(places: list[HostPort]) -> list[HostPort]:
+    return random.sample(places, len(places))
 
 
 def _topic_info(topic: metadata.TopicPlace) -> TopicInfo:

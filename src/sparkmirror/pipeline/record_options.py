@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from sparkmirror.config import values
 from sparkmirror.config.java_regex import compile_elements
 from sparkmirror.errors import ConfigError
 from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.client import Client
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
 
 EARLIEST, LATEST = "earliest", "latest"
@@ -29,10 +30,11 @@ WITH_NOTES = "notes"
 NAME, PRESERVE, COMPRESSION = "name", "offsets.preserve", "compression.type"
 REPLICATION = "offset.storage.replication.factor"
 CLIENT_ID = "client.id"
+CLIENT = "client"  # a flow's, as JSON
 
 _SOURCE = (
     SERVERS, SUBSCRIBE, SUBSCRIBE_PATTERN, ASSIGN, STARTING, ENDING, ISOLATION, MAX_OFFSETS, MAX_BYTES, FAIL_ON_LOSS,
-    WITH_NOTES, CLIENT_ID,
+    WITH_NOTES, CLIENT_ID, CLIENT,
 )  # fmt: skip
 _SINK = (SERVERS, NAME, PRESERVE, COMPRESSION, REPLICATION, CLIENT_ID)
 # Spark's own, which it hands to a source or sink as well.
@@ -146,7 +148,14 @@ class _Reader:
         if not self.get(SERVERS):
             raise ConfigError("no brokers: set kafka.bootstrap.servers to host:port, several with commas")
         servers = self.parse(SERVERS, values.address_list, "")
-        return ClusterAddress(alias=alias, bootstrap=servers, client_id=self.get(CLIENT_ID) or "sparkmirror")
+        client = self.parse(CLIENT, _client, "{}")
+        if self.get(CLIENT_ID):
+            client = replace(client, client_id=self.get(CLIENT_ID))
+        return ClusterAddress(alias=alias, bootstrap=servers, client=client)
+
+
+def _client(text: str) -> Client:
+    return Client(**json.loads(text))
 
 
 def _pattern(text: str) -> str:

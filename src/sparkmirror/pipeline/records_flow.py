@@ -13,6 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection
+from dataclasses import asdict
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -134,7 +135,7 @@ def read_options(lease: Lease) -> dict[str, str]:
     committed = lease.rules.isolation == READ_COMMITTED
     return {
         options.SERVERS: ",".join(lease.source.bootstrap),
-        options.CLIENT_ID: lease.source.client_id,
+        options.CLIENT: json.dumps(asdict(lease.source.client)),
         options.ASSIGN: json.dumps(assigned),
         options.STARTING: json.dumps(starting),
         options.ISOLATION: "read_committed" if committed else "read_uncommitted",

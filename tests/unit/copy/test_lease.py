@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sparkmirror.copy.lease import Lease, LeasePartition, Rules
 from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.client import Client
 from sparkmirror.topology.standing import Standing
 
 
@@ -12,7 +13,7 @@ def test_a_lease_survives_its_way_through_json() -> None:
         lease_id="7.A->B.0",
         flow="A->B",
         source=ClusterAddress(alias="A", bootstrap=("a:1", "b:2")),
-        target=ClusterAddress(alias="B", bootstrap=("c:3",), client_id="me"),
+        target=ClusterAddress(alias="B", bootstrap=("c:3",), client=Client(client_id="me")),
         producer_id=4711,
         fence=12,
         seconds=10.0,

@@ -27,7 +27,7 @@ class Answering(Cluster):
         self.code = code
         self.asked: list[Any] = []
 
-    def call_controller(self, request: Any, timeout_s: float = 0, *, most_version: int | None = None) -> Any:
+    def call_controller(self, request: Any, *, most_version: int | None = None) -> Any:
         self.asked.append(request)
         answer = CreateTopicsResponse.CreatableTopicResult(name="heartbeats", error_code=self.code, error_message=None)
         return CreateTopicsResponse(throttle_time_ms=0, topics=[answer])

@@ -11,7 +11,11 @@ from sparkmirror.config import values as v
 from sparkmirror.config.keys.key import Key, Reader, State
 
 _COUNT = v.optional(v.integer(0, v.INT_MAX))
-_MS = v.optional(v.integer(0, v.LONG_MAX))
+_SIZE = v.optional(v.integer(1, v.INT_MAX))
+_PAUSE = v.optional(v.integer(0, v.LONG_MAX))
+# With 0 nothing could ever be answered in time.
+_TIMEOUT = v.optional(v.integer(1, v.INT_MAX))
+_BUFFER = v.optional(v.integer(-1, v.INT_MAX))
 _TEXT = v.optional(v.text)
 _SOURCE = (Reader.SOURCE_CLIENT,)
 _PRODUCER = (Reader.DATA_PRODUCER,)
@@ -25,27 +29,34 @@ _CONNECTION: tuple[tuple[str, Callable[[str], object], str], ...] = (
         v.optional(v.one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")),
         "use_all_dns_ips",
     ),
-    ("request.timeout.ms", _COUNT, "30000"),
-    ("connections.max.idle.ms", _MS, "540000"),
-    ("metadata.max.age.ms", _MS, "300000"),
-    ("receive.buffer.bytes", v.optional(v.integer(-1, v.INT_MAX)), "65536"),
-    ("send.buffer.bytes", v.optional(v.integer(-1, v.INT_MAX)), "131072"),
-    ("reconnect.backoff.ms", _MS, "50"),
-    ("reconnect.backoff.max.ms", _MS, "1000"),
-    ("retry.backoff.ms", _MS, "100"),
-    ("retry.backoff.max.ms", _MS, "1000"),
-    ("socket.connection.setup.timeout.ms", _MS, "10000"),
-    ("socket.connection.setup.timeout.max.ms", _MS, "30000"),
+    ("request.timeout.ms", _TIMEOUT, "30000"),
+    ("default.api.timeout.ms", _TIMEOUT, "60000"),
+    ("connections.max.idle.ms", v.optional(v.integer(-1, v.LONG_MAX)), "540000"),
+    ("metadata.max.age.ms", _PAUSE, "300000"),
+    ("receive.buffer.bytes", _BUFFER, "65536"),
+    ("send.buffer.bytes", _BUFFER, "131072"),
+    ("reconnect.backoff.ms", _PAUSE, "50"),
+    ("reconnect.backoff.max.ms", _PAUSE, "1000"),
+    ("retry.backoff.ms", _PAUSE, "100"),
+    ("retry.backoff.max.ms", _PAUSE, "1000"),
+    ("socket.connection.setup.timeout.ms", _TIMEOUT, "10000"),
+    ("socket.connection.setup.timeout.max.ms", _TIMEOUT, "30000"),
 )
 # Where the clients differ in that.
 _OTHER_DEFAULTS = {"producer.receive.buffer.bytes": "32768", "admin.connections.max.idle.ms": "300000"}
+_NOT_THERE = {"producer.default.api.timeout.ms"}
 
 
 def _connection_keys(client: str, readers: tuple[Reader, ...]) -> Iterator[Key[object]]:
     for bare, parse, mm2_default in _CONNECTION:
         name = f"{client}.{bare}"
         default = _OTHER_DEFAULTS.get(name, mm2_default)
-        yield Key(name=name, parse=parse, default="", mm2_default=default, readers=readers)
+        if name not in _NOT_THERE:
+            yield Key(name=name, parse=parse, default="", mm2_default=default, readers=readers, state=State.IN_FORCE)
+
+
+def _key(name: str, parse: Callable[[str], object], mm2_default: str, readers: tuple[Reader, ...]) -> Key[object]:
+    return Key(name=name, parse=parse, default="", mm2_default=mm2_default, readers=readers, state=State.IN_FORCE)
 
 
 CONSUMER_CONNECTION = tuple(_connection_keys("consumer", _SOURCE))
@@ -64,9 +75,10 @@ ISOLATION = Key(
 CONSUMER = (
     Key(
         name="consumer.auto.offset.reset",
-        parse=v.one_of("earliest", "latest", "none"),
+        parse=v.offset_reset,
         default="earliest",
         readers=_SOURCE,
+        state=State.IN_FORCE,
     ),
     Key(
         name="consumer.client.rack",
@@ -76,13 +88,12 @@ CONSUMER = (
         readers=_SOURCE,
         state=State.IN_FORCE,
     ),
-    Key(name="consumer.fetch.min.bytes", parse=_COUNT, default="", mm2_default="1", readers=_SOURCE),
-    Key(name="consumer.fetch.max.bytes", parse=_COUNT, default="", mm2_default="52428800", readers=_SOURCE),
-    Key(name="consumer.fetch.max.wait.ms", parse=_COUNT, default="", mm2_default="500", readers=_SOURCE),
-    Key(name="consumer.max.partition.fetch.bytes", parse=_COUNT, default="", mm2_default="1048576", readers=_SOURCE),
-    Key(name="consumer.max.poll.records", parse=_COUNT, default="", mm2_default="500", readers=_SOURCE),
+    _key("consumer.fetch.min.bytes", _COUNT, "1", _SOURCE),
+    _key("consumer.fetch.max.bytes", _SIZE, "52428800", _SOURCE),
+    _key("consumer.fetch.max.wait.ms", _COUNT, "500", _SOURCE),
+    _key("consumer.max.partition.fetch.bytes", _SIZE, "1048576", _SOURCE),
 )
 PRODUCER = (
-    Key(name="producer.buffer.memory", parse=_MS, default="", mm2_default="33554432", readers=_PRODUCER),
-    Key(name="producer.max.request.size", parse=_COUNT, default="", mm2_default="1048576", readers=_PRODUCER),
+    _key("producer.buffer.memory", v.optional(v.integer(1, v.LONG_MAX)), "33554432", _PRODUCER),
+    _key("producer.max.request.size", _SIZE, "1048576", _PRODUCER),
 )

@@ -57,6 +57,13 @@ _BETTER: tuple[tuple[str, tuple[Reader, ...], str], ...] = (
         "consumer.share.acknowledgement.mode consumer.share.acquire.mode",
     ),
     ("no request of ours creates a topic by accident", _SOURCE, "consumer.allow.auto.create.topics"),
+    (
+        "batches are copied whole; what is held of them is bounded by bytes, and by readahead.queue.capacity",
+        _SOURCE,
+        "consumer.max.poll.records",
+    ),
+    ("what fails is tried again at its next time, without end", _ADMIN, "admin.retries"),
+    ("only what differs is written, never a topic's whole configuration", _CONNECTOR, "use.incremental.alter.configs"),
     ("each batch's CRC is checked before it is copied", _SOURCE, "consumer.check.crcs"),
     (
         "a client that has lost its brokers starts again from bootstrap.servers",
@@ -104,13 +111,13 @@ _BETTER: tuple[tuple[str, tuple[Reader, ...], str], ...] = (
     ),
 )
 
-# Of what is not there yet: metrics, config sync, deadlines of whole calls.
+# Of what is not there yet: metrics.
 _LATER: tuple[tuple[tuple[Reader, ...], str], ...] = (
-    (_CONNECTOR, "use.incremental.alter.configs add.source.alias.to.metrics auto.include.jmx.reporter"),
+    (_CONNECTOR, "add.source.alias.to.metrics auto.include.jmx.reporter"),
     (_WORKER_ONLY, "metrics.num.samples metrics.recording.level metrics.sample.window.ms"),
     (
         _SOURCE,
-        "consumer.default.api.timeout.ms consumer.enable.metrics.push consumer.metrics.num.samples "
+        "consumer.enable.metrics.push consumer.metrics.num.samples "
         "consumer.metrics.recording.level consumer.metrics.sample.window.ms",
     ),
     (
@@ -120,7 +127,7 @@ _LATER: tuple[tuple[tuple[Reader, ...], str], ...] = (
     ),
     (
         _ADMIN,
-        "admin.default.api.timeout.ms admin.retries admin.enable.metrics.push admin.metrics.num.samples "
+        "admin.enable.metrics.push admin.metrics.num.samples "
         "admin.metrics.recording.level admin.metrics.sample.window.ms",
     ),
 )
