@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +39,13 @@ def keep_offsets(batch: pa.RecordBatch, first: int, end: int) -> pa.RecordBatch:
     offsets = offsets_of(batch)
     begin, stop = np.searchsorted(offsets, (first, end)).tolist()
     return batch if stop - begin == batch.num_rows else batch.slice(begin, stop - begin)
+
+
+def drop_offsets(batch: pa.RecordBatch, offsets: Collection[int]) -> pa.RecordBatch:
+    """The rows of a batch that do not stand at these."""
+    if not offsets:
+        return batch
+    return batch.filter(pa.array(~np.isin(offsets_of(batch), np.array(list(offsets), np.int64))))
 
 
 def offsets_of(batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

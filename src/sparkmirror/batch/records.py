@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sparkmirror.batch.codec import decompress
-from sparkmirror.batch.header import HEADER_BYTES, BatchHeader
+from sparkmirror.batch.header import HEADER_BYTES, BatchHeader, read_header
 from sparkmirror.errors import ProtocolError
+
+SHOWN_BYTES = 100
 
 
 class PlainRecord(NamedTuple):
@@ -33,6 +35,28 @@ def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
         records.append(PlainRecord(header.first + offset_delta, timestamp, bytes(data[rest:end])))
         at = end
     return records
+
+
+def describe_record(batch: memoryview, index: int) -> str:
+    """Key and value of one record, as a log shows them: the beginning of each, and how long it is."""
+    try:
+        data = memoryview(read_records(read_header(batch), batch)[index].content)
+        key, at = _read_bytes(data, 0)
+        value, _ = _read_bytes(data, at)
+    except (ProtocolError, IndexError) as error:
+        return f"its content can't be shown: {error}"
+    return f"key {_shorten(key)}, value {_shorten(value)}"
+
+
+def _read_bytes(data: memoryview, at: int) -> tuple[bytes | None, int]:
+    length, at = _read_varint(data, at)
+    return (None, at) if length < 0 else (bytes(data[at : at + length]), at + length)
+
+
+def _shorten(content: bytes | None) -> str:
+    if content is None or len(content) <= SHOWN_BYTES:
+        return repr(content)
+    return f"{content[:SHOWN_BYTES]!r}... ({len(content)} bytes)"
 
 
 def _read_varint(data: memoryview, at: int) -> tuple[int, int]:

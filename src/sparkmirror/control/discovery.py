@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.step import admin_step
 from sparkmirror.control.topic_facts import Refusal, find_hidden_facts, find_topic_facts
 from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.errors import BrokerError
@@ -158,7 +159,8 @@ class Discovery:
                 )  # fmt: skip
 
     def _plan(self) -> tuple[Metadata, Metadata, TopicPlan]:
-        source, target = self._source.fetch_metadata(), self._target.fetch_metadata()
+        with admin_step(self._flow):
+            source, target = self._source.fetch_metadata(), self._target.fetch_metadata()
         return source, target, plan_topics(count_partitions(source), count_partitions(target), self.selector)
 
     def _apply(self, plan: TopicPlan, source: Metadata, target: Metadata) -> dict[str, Refusal]:
@@ -193,7 +195,8 @@ class Discovery:
     def _try(self, topic: str, work: Callable[[], None], done: str) -> Refusal | None:
         """One topic's failure does not keep the others."""
         try:
-            work()
+            with admin_step(self._flow):
+                work()
         except BrokerError as error:
             return Refusal(error.code, str(error))
         log.info("flow %s: topic %s %s", self._flow.name, topic, done)

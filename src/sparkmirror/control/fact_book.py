@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.topic_facts import FOUND_BY_DRIVER
+from sparkmirror.copy.facts import FLUSH_TIMEOUT, RECORD_SKIPPED
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
 from sparkmirror.topology.fact import WHOLE_FLOW, WHOLE_TOPIC, Fact, split_name
 
@@ -62,8 +63,8 @@ class FactBook:
             shelf.met = {}
 
     def note_trouble(self, place: Place, kind: str, said: str, now: str) -> None:
-        """The copy stopped or waits. What only passes has no name."""
-        name, error = split_name(said) if kind == STOPPED else ("", said)
+        """The copy stopped or waits. What only passes has no name, but for acknowledgements that are late."""
+        name, error = split_name(said) if kind == STOPPED or said.startswith(FLUSH_TIMEOUT) else ("", said)
         fact = Fact(kind=kind, name=name, error=error)
         if self._stops.put(place, fact, now):
             log.log(_LEVELS[kind], "flow %s: %s %s: %s", self._flow, place_text(place), kind, fact.said)
@@ -76,6 +77,17 @@ class FactBook:
         name, error = split_name(said)
         if self._notes.put(place, Fact(kind=NOTED, name=name, error=error), now):
             log.warning("flow %s: %s goes on in spite of %s", self._flow, place_text(place), said)
+
+    def note_skipped(self, place: Place, said: str, now: str) -> None:
+        """Records were left out. It is said once; how many, the figures say."""
+        is_first = place not in self._notes.met
+        self._notes.put(place, Fact(kind=NOTED, name=RECORD_SKIPPED, error=said), now)
+        if is_first:
+            log.warning("flow %s: %s goes on without some records: %s", self._flow, place_text(place), said)
+
+    def say(self, place: Place, said: str) -> None:
+        """For the log alone."""
+        log.error("flow %s: %s: %s", self._flow, place_text(place), said)
 
     def note_found(self, facts: Mapping[Place, Fact], now: str) -> None:
         """All that the driver finds at the moment: what it does not name any more is over."""

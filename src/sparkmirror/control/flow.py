@@ -13,23 +13,24 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sparkmirror.config.model import FlowConfig
-from sparkmirror.control.address import flow_address
+from sparkmirror.control.address import flow_address, reader_address, writer_address
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
 from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.leadership import SKEW_MARGIN_S, silence_limit_s
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.open_transactions import TransactionWatch
+from sparkmirror.control.rules import build_rules, plan_pauses
+from sparkmirror.control.step import admin_step
 from sparkmirror.control.storage import refuse_impossible_factors
 from sparkmirror.control.topic_facts import all_places, find_filling_facts
 from sparkmirror.control.upkeep import Upkeep
-from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Heartbeat, Lease, Rules
+from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Heartbeat, Lease
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.rights import may_use_transactions, may_write_markers
 from sparkmirror.offsets.claims import Claims, claims_topic
 from sparkmirror.offsets.progress import ProgressTopic
-from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.leases import plan_leases
 from sparkmirror.topology.standing import Standing
@@ -65,6 +66,7 @@ class FlowKeeper:
         self.view = View()
         self.source = Cluster(flow_address(flow.source, flow))
         self.target = Cluster(flow_address(flow.target, flow))
+        self._reader, self._writer = reader_address(flow), writer_address(flow)
         self._ledger = ledger
         self._changed = changed
         self._claims = Claims(self.target, flow.source.alias, flow.internal_replication_factor)
@@ -138,24 +140,36 @@ class FlowKeeper:
         if stop_at is not None:
             wanted = {k: replace(p, stop_at=stop_at[k]) for k, p in wanted.items() if k in stop_at}
         fence = self._next_fence()
+        failing = self._ledger.failing(self.flow.name)
         nodes = {place: leader.node for place, leader in view.landscape.leaders.items()}
         groups = plan_leases(list(wanted), max(1, tasks), nodes, weights)
         return [
             Lease(
                 lease_id=f"{round_number}.{self.flow.name}.{index}",
                 flow=self.flow.name,
-                source=self.source.address,
-                target=self.target.address,
+                source=self._reader,
+                target=self._writer,
                 producer_id=self._producer_id,
                 fence=fence,
                 seconds=self._longest_s(calm),
                 partitions=tuple(
-                    replace(wanted[k], hint=self._hint(hints.get(k)) or self._written.get(k), troubled=k in troubled)
+                    replace(
+                        wanted[k],
+                        hint=self._hint(hints.get(k)) or self._written.get(k),
+                        troubled=k in troubled,
+                        failing_s=failing.get(k, 0.0),
+                    )
                     for k in group
                 ),
                 unguarded_wait_s=max(0.0, self._unguarded_until - time.monotonic()),
                 is_calm=calm,
-                rules=self._rules(len(groups)),
+                rules=build_rules(
+                    self.flow,
+                    (self._reader.client, self._writer.client),
+                    fill_with=self._fill_with,
+                    tasks=len(groups),
+                    skip=self._skip_producers,
+                ),
             )
             for index, group in enumerate(groups)
         ]
@@ -170,7 +184,7 @@ class FlowKeeper:
         if interval_s is None or not self.view.leads or not self._upkeep.has_heartbeats:
             return None
         topic = self._discovery.selector.policy.heartbeats_topic()
-        return Heartbeat(source=self.flow.source.alias, target=self.target.address, topic=topic, interval_s=interval_s)
+        return Heartbeat(source=self.flow.source.alias, target=self._writer, topic=topic, interval_s=interval_s)
 
     def plan_empty(self, round_number: int, *, calm: bool) -> Lease | None:
         """A lease that copies nothing, for what else a task may have to do."""
@@ -179,8 +193,8 @@ class FlowKeeper:
         return Lease(
             lease_id=f"{round_number}.{self.flow.name}.0",
             flow=self.flow.name,
-            source=self.source.address,
-            target=self.target.address,
+            source=self._reader,
+            target=self._writer,
             producer_id=self._producer_id,
             fence=self._next_fence(),
             seconds=self._longest_s(calm),
@@ -202,21 +216,6 @@ class FlowKeeper:
         """Higher than every fence before, also those of earlier drivers: generations only grow."""
         self._fence = max(self._fence + FENCE_STEP, self.view.generation * FENCES_A_GENERATION)
         return self._fence
-
-    def _rules(self, leases: int) -> Rules:
-        flow = self.flow
-        return Rules(
-            isolation=READ_COMMITTED if flow.read_committed else READ_UNCOMMITTED,
-            preserve=flow.offsets_preserve,
-            max_hole=flow.max_hole,
-            on_gap=flow.on_gap,
-            on_recreate=flow.on_recreate,
-            on_divergence=flow.on_divergence,
-            fill_with=self._fill_with,
-            bytes_per_second=flow.bytes_per_second and flow.bytes_per_second / leases,
-            rack=flow.consumer.client_rack or "",
-            skip_producers=self._skip_producers,
-        )
 
     def write_progress(self, positions: Mapping[Place, Standing]) -> None:
         """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
@@ -244,8 +243,9 @@ class FlowKeeper:
     # -- the keeper's thread
 
     def _run(self) -> None:
-        pause_s = FIRST_PAUSE_S
-        next_look = 0.0
+        clients = (self.source.address.client, self.target.address.client)
+        first_s, longest_s = plan_pauses(clients, first_s=FIRST_PAUSE_S, longest_s=LONGEST_PAUSE_S)
+        pause_s, next_look = first_s, 0.0
         while not self._stop.is_set():
             try:
                 self._begin()
@@ -255,12 +255,13 @@ class FlowKeeper:
                     self._look()
                     next_look = time.monotonic() + self.flow.refresh_topics_interval_s
                 self.write_facts()
+                self.source.close_idle()
                 self.view.problem = ""
-                pause_s = FIRST_PAUSE_S
+                pause_s = first_s
                 wait_s = min(LEADERSHIP_EVERY_S, self.flow.refresh_topics_interval_s)
             except SparkmirrorError as error:
                 self._complain(str(error))
-                wait_s, pause_s = pause_s, min(2 * pause_s, LONGEST_PAUSE_S)
+                wait_s, pause_s = pause_s, min(2 * pause_s, longest_s)
             self._wake.wait(wait_s)
             self._wake.clear()
 
@@ -268,6 +269,10 @@ class FlowKeeper:
         """Claim the producer id, and read what an earlier driver knew: once. Progress is read by who leads."""
         if self._producer_id is not None:
             return
+        with admin_step(self.flow):
+            self._claim()
+
+    def _claim(self) -> None:
         refuse_impossible_factors(self.flow, self.target.fetch_metadata())
         producer_id = self._claims.claim_producer_id()
         self._fill_with = self._probe_filling(producer_id)
@@ -365,14 +370,16 @@ class FlowKeeper:
         self._changed()
 
     def _look(self) -> None:
-        self._probe_again()
+        with admin_step(self.flow):
+            self._probe_again()
         landscape = self._discovery.look()
         before = self.view.landscape
         self.view.landscape = landscape
-        if self.view.ends is None or not self.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
-            self.view.ends = self._discovery.fetch_ends(landscape.partitions, self._written)
-            self._ends_at = time.monotonic()
-        self._note_facts(landscape, self.view.ends)
+        with admin_step(self.flow):
+            if self.view.ends is None or not self.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
+                self.view.ends = self._discovery.fetch_ends(landscape.partitions, self._written)
+                self._ends_at = time.monotonic()
+            self._note_facts(landscape, self.view.ends)
         if self.flow.sync_log_start and self.view.leads:
             equal = [p for p in landscape.partitions if self._has_equal_offsets((p.topic, p.partition))]
             self._discovery.sync_log_starts(equal)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from sparkmirror.config.model import FlowConfig
-from sparkmirror.control.address import flow_address
+from sparkmirror.control.address import flow_address, writer_address
 from sparkmirror.copy.lease import Heartbeat
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
@@ -53,9 +53,8 @@ class HeartbeatPairs:
 
     def _prepare(self, pair: FlowConfig) -> None:
         topic = plan_heartbeats_topic(pair, choose_policy(pair))
-        address = flow_address(pair.target, pair)
         try:
-            with Cluster(address) as cluster:
+            with Cluster(flow_address(pair.target, pair)) as cluster:
                 problem = why_not_made(cluster, cluster.fetch_metadata(), topic)
         except SparkmirrorError as error:
             problem = str(error)
@@ -64,7 +63,9 @@ class HeartbeatPairs:
             return
         interval_s = pair.heartbeats.interval_s
         assert interval_s is not None
-        heartbeat = Heartbeat(source=pair.source.alias, target=address, topic=topic.name, interval_s=interval_s)
+        heartbeat = Heartbeat(
+            source=pair.source.alias, target=writer_address(pair), topic=topic.name, interval_s=interval_s
+        )
         self._missing.remove(pair)
         self._ready = (*self._ready, heartbeat)
         self._changed()

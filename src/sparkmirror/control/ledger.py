@@ -11,7 +11,8 @@ from sparkmirror.control.discovery import Place
 from sparkmirror.control.fact_book import FactBook
 from sparkmirror.control.hole_watch import Filling
 from sparkmirror.control.log import timestamp
-from sparkmirror.copy.receipt import COPIED, NOTED, STOPPED, WAITING, Receipt
+from sparkmirror.copy.facts import RETRIES_EXHAUSTED
+from sparkmirror.copy.receipt import COPIED, NOTED, SAID, SKIPPED, STOPPED, WAITING, Receipt
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 
@@ -27,7 +28,8 @@ class Ledger:
         self._bytes: dict[str, deque[tuple[float, int]]] = {}
         self._traffic: dict[str, dict[Place, float]] = {}
         self._filled: dict[str, dict[Place, Filling]] = {}
-        self.records = self.rebuilt = self.holes = 0
+        self._failing: dict[str, dict[Place, float]] = {}  # since when, by the monotonic clock
+        self.records = self.rebuilt = self.holes = self.skipped = 0
         self.bytes = 0
         self.rounds = 0
 
@@ -42,14 +44,22 @@ class Ledger:
             said: dict[tuple[str, Place], Receipt] = {}
             for receipt in receipts:
                 place = (receipt.topic, receipt.partition)
+                book = self._book(receipt.flow)
                 if receipt.kind == NOTED:
-                    self._book(receipt.flow).note_tolerated(place, receipt.error, now)
+                    book.note_tolerated(place, receipt.error, now)
+                elif receipt.kind == SKIPPED:
+                    book.note_skipped(place, receipt.error, now)
+                elif receipt.kind == SAID:
+                    book.say(place, receipt.error)
                 elif receipt.kind != COPIED or receipt.target_end >= 0:
                     said[receipt.flow, place] = receipt
                 if receipt.target_end >= 0:
                     moved.setdefault(receipt.flow, {})[place] = receipt.standing
                 self._count(receipt)
+                if receipt.kind == WAITING:  # said also if it has passed by the end of the round
+                    book.note_trouble(place, WAITING, receipt.error, now)
             for (flow, place), last in said.items():
+                self._note_failing(flow, place, last)
                 if last.kind in (STOPPED, WAITING):
                     self._book(flow).note_trouble(place, last.kind, last.error, now)
                 else:
@@ -84,6 +94,19 @@ class Ledger:
         with self._lock:
             return self._book(flow).stopped()
 
+    def failing(self, flow: str) -> dict[Place, float]:
+        """For how many seconds the tries of partitions have failed."""
+        with self._lock:
+            now = time.monotonic()
+            return {place: now - since for place, since in self._failing.get(flow, {}).items()}
+
+    def _note_failing(self, flow: str, place: Place, last: Receipt) -> None:
+        failing = self._failing.setdefault(flow, {})
+        if last.kind == WAITING or last.error.startswith(RETRIES_EXHAUSTED):
+            failing.setdefault(place, time.monotonic())
+        else:
+            failing.pop(place, None)
+
     # -- figures
 
     def traffic(self, flow: str) -> dict[Place, float]:
@@ -112,6 +135,7 @@ class Ledger:
         self.records += receipt.records
         self.rebuilt += receipt.rebuilt
         self.holes += receipt.holes
+        self.skipped += receipt.skipped
         self.bytes += receipt.bytes
         self._bytes.setdefault(receipt.flow, deque()).append((time.monotonic(), receipt.bytes))
         traffic = self._traffic.setdefault(receipt.flow, {})

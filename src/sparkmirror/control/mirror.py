@@ -34,6 +34,7 @@ from sparkmirror.control.flow import CALM_LEASE_S, FlowKeeper
 from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.once import OnceGoal
+from sparkmirror.control.rules import round_seconds
 from sparkmirror.control.status import mirror_status, progress_line, write_status
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
@@ -142,7 +143,7 @@ class Mirror:
 
     @property
     def _lease_s(self) -> float:
-        return min(keeper.flow.lease_s for keeper in self.keepers)
+        return round_seconds(keeper.flow for keeper in self.keepers)
 
     def _is_calm(self) -> bool:
         """Nothing was copied for some rounds, and nothing waits for its cause to go: then a round may be long."""

@@ -56,6 +56,7 @@ def mirror_status(keepers: Sequence[FlowKeeper], ledger: Ledger, spark: dict[str
         "records": ledger.records,
         "rebuilt": ledger.rebuilt,
         "holes": ledger.holes,
+        "skipped": ledger.skipped,
         "bytes": ledger.bytes,
         "rounds": ledger.rounds,
         "spark": spark,

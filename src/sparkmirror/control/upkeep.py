@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.discovery import Landscape, Place, count_partitions, pick_leaders
+from sparkmirror.control.step import admin_step
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.log import format_topic_id
@@ -68,7 +69,8 @@ class Upkeep:
 
     def _guard(self, what: str, work: Callable[[], None]) -> None:
         try:
-            work()
+            with admin_step(self._flow):
+                work()
         except SparkmirrorError as error:
             self._say(what, str(error))
 

@@ -22,15 +22,14 @@ from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import FENCE_STEP
 from sparkmirror.copy.queue import PRODUCER_EPOCH, SEQUENCE_MASK, Hole, Ready
 from sparkmirror.errors import ProtocolError
-from sparkmirror.net.channel import Channel
+from sparkmirror.net.channel import Channel, Pending
 from sparkmirror.net.cluster import group_by
 from sparkmirror.protocol import codes, list_offsets, markers, produce
 from sparkmirror.protocol.fetch import TopicKey
 
 MOST_UNDER_WAY = 5
 REQUEST_BYTES = 8 << 20
-ACK_TIMEOUT_MS = 30_000
-TIMEOUT_S = ACK_TIMEOUT_MS / 1000 + 5
+GRACE = 7 / 6  # a broker that gives up says so when its time is over: wait for that a little longer
 
 Partition = tuple[str, int]
 # Markers to be written: with the cursor's term and their number.
@@ -90,6 +89,7 @@ class Appender:
         producer_id: int,
         fence: int,
         fill_slowly: Callable[[Fills], None] | None = None,
+        request_bytes: int | None = None,
     ) -> None:
         self.node = node
         self.channel = channel
@@ -99,6 +99,9 @@ class Appender:
         self._producer_id = producer_id
         self._fence = fence
         self._fill_slowly = fill_slowly
+        self._request_bytes = request_bytes or REQUEST_BYTES
+        self._timeout_s = channel.request_timeout_s * GRACE
+        self._late: Pending | None = None  # the request that was said to be late
         self._turn: dict[Cursor, None] = {}  # who waits, in this order, each once
         self._holes: list[tuple[Cursor, int]] = []  # with term
         self.paused_until = 0.0  # the broker throttles us
@@ -128,7 +131,7 @@ class Appender:
         topics: dict[TopicKey, list[tuple[int, produce.Buffer]]] = {}
         size = 0
         again: dict[Cursor, None] = {}
-        while self._turn and size < REQUEST_BYTES:
+        while self._turn and size < self._request_bytes:
             cursor = next(iter(self._turn))
             del self._turn[cursor]
             key = (cursor.target_key, cursor.leased.target_partition)
@@ -136,6 +139,9 @@ class Appender:
                 again[cursor] = None
                 continue
             head = cursor.queue.head if cursor.target_node == self.node else None
+            if isinstance(head, Ready) and sent and size + len(head.batch) > self._request_bytes:
+                again[cursor] = None
+                break
             if isinstance(head, Ready):
                 ready = cursor.queue.pop_batch()
                 cursor.in_flight += 1
@@ -152,7 +158,7 @@ class Appender:
                 self._holes.append((cursor, cursor.term))
         self._turn |= again
         if sent:
-            pieces = produce.encode_produce(self.version, topics, timeout_ms=ACK_TIMEOUT_MS)
+            pieces = produce.encode_produce(self.version, topics, timeout_ms=int(self.channel.request_timeout_s * 1000))
             self._send(produce.API_KEY, self.version, pieces, self.version >= produce.FLEXIBLE_FROM, _Batches(sent))
 
     def _send_markers(self) -> None:
@@ -192,7 +198,16 @@ class Appender:
         self._send(list_offsets.API_KEY, list_offsets.VERSION, [body], False, _Ends(asked))
 
     def _send(self, api_key: int, version: int, pieces: Sequence[produce.Buffer], flexible: bool, tag: object) -> None:
-        self.channel.send(api_key, version, pieces, flexible=flexible, tag=tag, timeout_s=TIMEOUT_S)
+        self.channel.send(api_key, version, pieces, flexible=flexible, tag=tag, timeout_s=self._timeout_s)
+
+    def find_late(self, now: float, longest_s: float) -> list[Cursor]:
+        """Partitions whose batches have waited so long for their acknowledgement. Each request is told of once."""
+        oldest = self.channel.pending[0] if self.channel.pending else None
+        if oldest is None or oldest is self._late or now < oldest.deadline - self._timeout_s + longest_s:
+            return []
+        self._late = oldest
+        sent = oldest.tag.sent.values() if isinstance(oldest.tag, _Batches) else ()
+        return [cursor for cursor, ready in sent if ready.term == cursor.term]
 
     def take(self, tag: object, frame: memoryview) -> list[Event]:
         """What an answer says of cursors that were not lost since they asked."""

@@ -4,7 +4,7 @@
          ^-- the next fetch goes out before the batches of the last are appended
 
 Nothing in the loop waits but the selector. What must wait for a broker outside of fetch and produce is the
-scout's. Bytes that were fetched and not yet acknowledged stay under `IN_FLIGHT_BYTES`, whatever the lag.
+scout's. What was fetched and is not yet acknowledged stays within bounds (`Bounds`), whatever the lag.
 """
 
 from __future__ import annotations
@@ -82,6 +82,9 @@ class Copy:
         self._roster = Roster(lease, self._raise_limits)
         for partition in lease.partitions:
             self._roster.add(partition)
+        self._bounds = lease.rules.bounds
+        self._held_bytes = self._bounds.held_bytes or IN_FLIGHT_BYTES
+        self._fetch_bytes = min(FETCH_BYTES, self._bounds.fetch_bytes or FETCH_BYTES)
         self._has_end = bool(lease.partitions) and all(p.stop_at is not None for p in lease.partitions)
         self._asked: set[Cursor] = set()
         self._fetchers: dict[int, Fetcher] = {}
@@ -130,6 +133,8 @@ class Copy:
             self._step()
             if time.monotonic() >= next_receipts:
                 next_receipts = time.monotonic() + RECEIPTS_EVERY_S
+                self._source.close_idle()
+                self._target.close_idle()
                 yield self._roster.book.take()
         self._drain()
         hand_over({c.place: c.hint for c in cursors if c.hint})
@@ -200,14 +205,15 @@ class Copy:
         if not fetcher.idle or self._ending or now < fetcher.paused_until:
             return
         # Each broker may have one answer here and one under way, also while all the others only wait.
-        share = min(FETCH_BYTES, IN_FLIGHT_BYTES // (2 * len(self._fetchers)))
+        share = max(1, min(self._fetch_bytes, self._held_bytes // (2 * len(self._fetchers))))
         reserved = sum(f.reserved_bytes for f in self._fetchers.values())
-        room = min(share, IN_FLIGHT_BYTES - self._roster.held_bytes - reserved)
+        room = min(share, self._held_bytes - self._roster.held_bytes - reserved)
+        ahead = self._roster.readahead_bytes() - reserved
         cursors = self._roster.fetchable(fetcher.node)
-        if not cursors or room < share // 4:
+        if not cursors or room < share // 4 or ahead <= 0:
             return
         left_ms = int((self._deadline - now) * 1000)
-        fetcher.ask(cursors, min(room, self._throttle.most_bytes), max(0, left_ms), self._followers.rack(now))
+        fetcher.ask(cursors, min(room, ahead, self._throttle.most_bytes), max(0, left_ms), self._followers.rack(now))
         self._watch(fetcher)
 
     def _take_fetch(self, fetcher: Fetcher, frame: memoryview) -> None:
@@ -269,6 +275,8 @@ class Copy:
 
     def _drop_overdue(self) -> None:
         now = time.monotonic()
+        for appender in self._appenders.values():
+            self._roster.note_late(appender, now)
         for side in self._sides():
             if side.channel.overdue(now):
                 self._lose_channel(side.channel, f"{side.channel} did not answer in time")
@@ -316,14 +324,16 @@ class Copy:
             if node in self._fetchers:
                 channel.close()
                 continue
-            self._fetchers[node] = Fetcher(node, channel, self.lease.rules.isolation)
+            self._fetchers[node] = Fetcher(node, channel, self.lease.rules.isolation, self._bounds)
             self._selector.register(channel, selectors.EVENT_READ, self._fetchers[node])
         for node, channel in connections.target.items():
             if node in self._appenders:
                 channel.close()
                 continue
             slowly = self._scout.fill if self.lease.rules.fill_with == TRANSACTIONS else None
-            self._appenders[node] = Appender(node, channel, self.lease.producer_id, self.lease.fence, slowly)
+            self._appenders[node] = Appender(
+                node, channel, self.lease.producer_id, self.lease.fence, slowly, self._bounds.request_bytes
+            )
             self._selector.register(channel, selectors.EVENT_READ, self._appenders[node])
 
     def _take_finding(self, finding: Finding) -> None:
@@ -349,7 +359,7 @@ class Copy:
         cursor.source_key = place.source.topic_id if by_id else place.source.name
         by_id = self._appenders[target.node].version == produce.BY_ID
         cursor.target_key = place.target.topic_id if by_id else place.target.name
-        self._roster.settle(cursor, place, finding.result)
+        self._roster.settle(cursor, place, finding.result, now)
         if cursor.queue:
             self._appenders[target.node].offer(cursor)
             self._send(self._appenders[target.node])

@@ -20,7 +20,7 @@ from enum import Enum
 
 from sparkmirror.batch.rewrite import Run
 from sparkmirror.copy import facts
-from sparkmirror.copy.lease import LeasePartition
+from sparkmirror.copy.lease import Errors, LeasePartition
 from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.queue import SEQUENCE_MASK, CopyQueue, Ready
 from sparkmirror.errors import MirrorError
@@ -29,8 +29,7 @@ from sparkmirror.protocol import codes
 from sparkmirror.protocol.fetch import FetchedPartition, TopicKey
 from sparkmirror.topology.standing import Standing
 
-FIRST_PAUSE_S = 0.05
-LONGEST_PAUSE_S = 1.0
+WENT_WELL_S = 5.0
 
 
 class State(Enum):
@@ -43,7 +42,7 @@ class State(Enum):
 class Cursor:
     """One partition of a lease."""
 
-    def __init__(self, leased: LeasePartition, producer_id: int) -> None:
+    def __init__(self, leased: LeasePartition, producer_id: int, errors: Errors | None = None) -> None:
         self.leased = leased
         self.place = (leased.topic, leased.partition)
         self.remote = (leased.remote, leased.target_partition)
@@ -72,11 +71,15 @@ class Cursor:
         self.reason = ""
         self.pending_fact: MirrorError | None = None  # holds once all that was queued is appended
         self.retry_at = 0.0
+        self.failing_since: float | None = None  # no try has gone well since
+        self._failed_before_s = leased.failing_s
+        self._settled_at = 0.0
         self._log_start = 0
         self._last_sequence = -1
         self._translated = ""
         self._ids = "", ""
-        self._pause_s = FIRST_PAUSE_S
+        self._errors = errors or Errors()
+        self._pause_s = self._errors.first_pause_s
 
     def __str__(self) -> str:
         return f"{self.leased.topic}-{self.leased.partition}"
@@ -123,9 +126,10 @@ class Cursor:
             producer_id=leased.producer_id,
         )
 
-    def settle(self, place: Place, position: Position) -> None:
+    def settle(self, place: Place, position: Position, now: float) -> None:
         """Go on from a position that the target's log gave."""
         self.state = State.COPYING
+        self._settled_at = now
         self.queue.restart(position.next_offset, (position.last_sequence + 1) & SEQUENCE_MASK)
         self.queue.fills_holes = not position.translated
         self.queue.add_hole(position.fetch_from)
@@ -145,7 +149,18 @@ class Cursor:
             self._leave(State.LOST)
             self.reason = reason
             self.retry_at = now + self._pause_s
-            self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
+            self._pause_s = min(self._pause_s * 2, self._errors.longest_pause_s)
+
+    def note_failure(self, now: float) -> None:
+        """Before it is lost: a partition that had nothing to append for a while, and did not fail, fails anew."""
+        if self.state is State.COPYING and self.is_drained and now - self._settled_at > WENT_WELL_S:
+            self.failing_since, self._failed_before_s = now, 0.0
+        elif self.failing_since is None:
+            self.failing_since = now
+
+    def failing_s(self, now: float) -> float:
+        """For so long nothing has gone well, with what earlier leases have tried."""
+        return 0.0 if self.failing_since is None else now - self.failing_since + self._failed_before_s
 
     def stop(self) -> None:
         """Nothing more is written to this partition within the lease."""
@@ -190,10 +205,12 @@ class Cursor:
                 "was expected: somebody else writes into the target topic",
             )
         self.queue.held_bytes -= len(ready.batch)
+        self.queue.held_records -= ready.records
         self.source_next = ready.end
         self.target_next = base_offset + ready.records
         self._last_sequence = ready.last_sequence
-        self._pause_s = FIRST_PAUSE_S
+        self._pause_s = self._errors.first_pause_s
+        self.failing_since, self._failed_before_s = None, 0.0
         self.note_passed()
 
     def take_filled(self, count: int) -> None:

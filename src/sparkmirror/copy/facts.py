@@ -5,6 +5,9 @@ from __future__ import annotations
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, SparkmirrorError
 from sparkmirror.protocol import codes
 
+FLUSH_TIMEOUT, RETRIES_EXHAUSTED = "flush-timeout", "retries-exhausted"
+RECORD_SKIPPED = "record-skipped"
+
 ANEW = "delete the target topic to mirror it anew"
 WITH_THE_RIGHT = "it goes on when the mirror's user has the right"
 
@@ -148,7 +151,39 @@ def too_large(offset: int, size: int) -> MirrorError:
     return MirrorError(
         "record-too-large",
         f"the record at source offset {offset} takes {size} bytes, more than the target topic's max.message.bytes; "
-        "raise that, or on.gap=continue leaves the record out",
+        "raise that, or errors.tolerance=all leaves the record out",
+    )
+
+
+def beyond_request(offset: int, size: int) -> MirrorError:
+    return MirrorError(
+        "record-too-large",
+        f"the record at source offset {offset} takes {size} bytes, more than producer.max.request.size; raise that, or "
+        "errors.tolerance=all leaves the record out",
+    )
+
+
+def not_told_where(reset: str) -> MirrorError:
+    return MirrorError(
+        "no-position",
+        f"nothing says where to begin, and consumer.auto.offset.reset is {reset}; set the partition's offset "
+        "(sparkmirror offsets set), or consumer.auto.offset.reset to earliest or latest",
+    )
+
+
+def late_acknowledgement(broker: str, seconds: float) -> MirrorError:
+    return MirrorError(
+        FLUSH_TIMEOUT,
+        f"an append to {broker} has not been acknowledged for {seconds:g} s (offset.flush.timeout.ms); look at that "
+        "broker's load and at its topics' in-sync replicas. If no answer comes it is sent again",
+    )
+
+
+def retries_exhausted(seconds: float, reason: str) -> MirrorError:
+    return MirrorError(
+        RETRIES_EXHAUSTED,
+        f"tries have failed for longer than {seconds:g} s (errors.retry.timeout), the last one since {reason}; each "
+        "lease tries once more, and with errors.retry.timeout=-1 without a pause",
     )
 
 

@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterable
 
 from sparkmirror.copy.cursor import Cursor
-from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
+from sparkmirror.copy.lease import Bounds
+from sparkmirror.net.channel import Channel
 from sparkmirror.net.cluster import group_by
 from sparkmirror.protocol import codes, fetch
 
@@ -21,6 +22,7 @@ GATHER_BYTES = 1 << 20
 GATHER_MS = 10
 FIRST_WAIT_MS = 50
 LONGEST_WAIT_MS = 2000
+GATHERING_WAIT_MS = 500  # Kafka's own default, where the user wants a fetch to wait for some bytes
 
 Asked = tuple[int, int]  # term and offset
 
@@ -28,7 +30,7 @@ Asked = tuple[int, int]  # term and offset
 class Fetcher:
     """One source broker: at most one request under way."""
 
-    def __init__(self, node: int, channel: Channel, isolation: int) -> None:
+    def __init__(self, node: int, channel: Channel, isolation: int, bounds: Bounds) -> None:
         self.node = node
         self.channel = channel
         self.reserved_bytes = 0
@@ -36,6 +38,9 @@ class Fetcher:
         self._wait_ms = FIRST_WAIT_MS
         self._last_bytes = 0
         self._isolation = isolation
+        self._bounds = bounds
+        self._partition_bytes = bounds.partition_bytes or PARTITION_BYTES
+        self._longest_wait_ms = LONGEST_WAIT_MS if bounds.fetch_wait_ms is None else bounds.fetch_wait_ms
         by_id = channel.supports(fetch.API_KEY, fetch.BY_ID)
         self.version = fetch.BY_ID if by_id else fetch.BY_NAME
         self._session_id = 0
@@ -55,20 +60,19 @@ class Fetcher:
         While much arrives, the broker is asked to gather for a few milliseconds: a fetch for each producer's
         batch would cost more than the copy. A single record is never waited with.
         """
-        busy = self._last_bytes >= BUSY_BYTES
         wanted = {cursor: (cursor.term, cursor.fetch_offset) for cursor in cursors}
         full = self._epoch == fetch.FULL_SESSION_EPOCH
         changed = [c for c, asked in wanted.items() if full or self._known.get(c) != asked]
         left = [] if full else [c for c in self._known if c not in wanted]
         if full or left or len(wanted) != len(self._known) or self._last_bytes >= BUSY_BYTES:
             self._wait_ms = FIRST_WAIT_MS
-        max_wait_ms = min(self._wait_ms, left_ms)
-        self._wait_ms = min(2 * self._wait_ms, LONGEST_WAIT_MS)
+        max_wait_ms, min_bytes = self._plan_wait()
+        max_wait_ms = min(max_wait_ms, left_ms)
         body = fetch.encode_fetch(
             self.version,
-            {key: [_wish(c) for c in group] for key, group in group_by(changed, _key).items()},
-            max_wait_ms=min(GATHER_MS, max_wait_ms) if busy else max_wait_ms,
-            min_bytes=GATHER_BYTES if busy else 1,
+            {key: [self._wish(c) for c in group] for key, group in group_by(changed, _key).items()},
+            max_wait_ms=max_wait_ms,
+            min_bytes=min_bytes,
             max_bytes=max_bytes,
             isolation=self._isolation,
             session_id=self._session_id,
@@ -79,7 +83,27 @@ class Fetcher:
         self._known = wanted
         self._cursors = {(c.source_key, c.leased.partition): c for c in wanted}
         self.reserved_bytes = max_bytes
-        self._send(body, REQUEST_TIMEOUT_S + max_wait_ms / 1000)
+        self._send(body, self.channel.request_timeout_s + max_wait_ms / 1000)
+
+    def _plan_wait(self) -> tuple[int, int]:
+        """How long the broker may wait, and for how many bytes."""
+        wait_ms = min(self._wait_ms, self._longest_wait_ms)
+        self._wait_ms = min(2 * self._wait_ms, self._longest_wait_ms)
+        wanted = self._bounds.fetch_min_bytes
+        if wanted is not None and wanted > 1:
+            return GATHERING_WAIT_MS if self._bounds.fetch_wait_ms is None else self._bounds.fetch_wait_ms, wanted
+        if self._last_bytes >= BUSY_BYTES:
+            return min(GATHER_MS, wait_ms), GATHER_BYTES
+        return wait_ms, 1
+
+    def _wish(self, cursor: Cursor) -> fetch.FetchPartition:
+        return fetch.FetchPartition(
+            cursor.leased.partition,
+            cursor.leader_epoch,
+            cursor.fetch_offset,
+            self._partition_bytes,
+            cursor.queue.epoch,
+        )
 
     def take(self, frame: memoryview) -> list[tuple[Cursor, fetch.FetchedPartition]]:
         """What an answer brings for cursors that still stand where they asked."""
@@ -106,7 +130,7 @@ class Fetcher:
             body = fetch.encode_fetch(
                 self.version, {}, max_wait_ms=0, max_bytes=0, session_id=self._session_id, session_epoch=-1
             )
-            self._send(body, REQUEST_TIMEOUT_S)
+            self._send(body, self.channel.request_timeout_s)
         self.channel.close()
 
     def _send(self, body: bytes, timeout_s: float) -> None:
@@ -124,9 +148,3 @@ class Fetcher:
 
 def _key(cursor: Cursor) -> fetch.TopicKey:
     return cursor.source_key
-
-
-def _wish(cursor: Cursor) -> fetch.FetchPartition:
-    return fetch.FetchPartition(
-        cursor.leased.partition, cursor.leader_epoch, cursor.fetch_offset, PARTITION_BYTES, cursor.queue.epoch
-    )

@@ -16,6 +16,7 @@ FAIL, CONTINUE = "fail", "continue"
 FENCE_STEP = 4  # so many times a lease may fence itself off, after answers that were lost
 
 MARKERS, TRANSACTIONS, NOTHING = "markers", "transactions", "nothing"
+OLDEST, NEWEST, NOWHERE = "earliest", "latest", "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,8 @@ class LeasePartition:
 
     `troubled`: a fact is known of it, so say it also if all is well again. `is_ours`: the mirror made the target
     topic, and may raise its limits.
+
+    `failing_s`: for so long its tries have failed already, in leases before.
 
     `onto`: the target partition where it is not the same number. `producer_id`: that of this partition alone, where
     several are written into one target partition; then each origin's records stand between the others'.
@@ -35,6 +38,7 @@ class LeasePartition:
     hint: Standing | None = None
     stop_at: int | None = None
     troubled: bool = False
+    failing_s: float = 0.0
     is_ours: bool = False
     onto: int | None = None
     producer_id: int | None = None
@@ -45,9 +49,45 @@ class LeasePartition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a task may hold and ask for at once; None: as the copy sees fit.
+
+    `held_bytes` and `held_records`: fetched and not yet acknowledged. An acknowledgement that takes longer than
+    `flush_timeout_s` is said. A fetch waits for `fetch_min_bytes`, but no longer than `fetch_wait_ms`.
+    """
+
+    held_bytes: int | None = None
+    held_records: int | None = None
+    request_bytes: int | None = None
+    flush_timeout_s: float = 5.0
+    fetch_bytes: int | None = None
+    partition_bytes: int | None = None
+    fetch_min_bytes: int | None = None
+    fetch_wait_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors:
+    """What becomes of tries that fail and of records that can't be copied.
+
+    A lost partition is looked for again after a pause that grows up to `longest_pause_s`; after `retry_timeout_s`
+    (None: never) it stops. `tolerate`: a record that the target refuses is left out, and with `log` said, with or
+    without its content (`log_content`).
+    """
+
+    first_pause_s: float = 0.05
+    longest_pause_s: float = 1.0
+    retry_timeout_s: float | None = None
+    tolerate: bool = False
+    log: bool = False
+    log_content: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What the user wants of a flow's copy, and what the target permits (`fill_with`).
 
+    `begin`: where a partition begins of which nothing is known, a word or so many seconds ago.
     `skip_producers`: producers of the source whose batches are not copied, since they came from the target.
     """
 
@@ -61,6 +101,9 @@ class Rules:
     bytes_per_second: float | None = None
     rack: str = ""
     skip_producers: tuple[int, ...] = ()
+    begin: str | float = OLDEST
+    bounds: Bounds = field(default_factory=Bounds)
+    errors: Errors = field(default_factory=Errors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +154,7 @@ class Lease:
                 "source": _address(fields["source"]),
                 "target": _address(fields["target"]),
                 "partitions": tuple(_partition(p) for p in fields["partitions"]),
-                "rules": Rules(**fields["rules"] | {"skip_producers": tuple(fields["rules"]["skip_producers"])}),
+                "rules": _rules(fields["rules"]),
                 "heartbeats": tuple(Heartbeat(**h | {"target": _address(h["target"])}) for h in fields["heartbeats"]),
             }
         )
@@ -119,6 +162,17 @@ class Lease:
 
 def _address(fields: dict[str, Any]) -> ClusterAddress:
     return ClusterAddress(**fields | {"bootstrap": tuple(fields["bootstrap"]), "client": Client(**fields["client"])})
+
+
+def _rules(fields: dict[str, Any]) -> Rules:
+    return Rules(
+        **fields
+        | {
+            "skip_producers": tuple(fields["skip_producers"]),
+            "bounds": Bounds(**fields["bounds"]),
+            "errors": Errors(**fields["errors"]),
+        }
+    )
 
 
 def _partition(fields: dict[str, Any]) -> LeasePartition:

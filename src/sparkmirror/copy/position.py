@@ -32,7 +32,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sparkmirror.copy import evidence, facts
-from sparkmirror.copy.lease import ALWAYS, CONTINUE, NEVER, NOTHING, Rules
+from sparkmirror.copy.lease import ALWAYS, CONTINUE, NEVER, NOTHING, NOWHERE, OLDEST, Rules
 from sparkmirror.copy.place import Ends, Place, Position
 from sparkmirror.copy.source_view import SourceView
 from sparkmirror.copy.tail import Batch, data_batches, read_tail
@@ -157,6 +157,9 @@ class PositionFinder:
         if hint is None and ends.state:  # the progress topic was lost: all of ours is counted, from both beginnings
             began = Standing(bounds[0], target_end=log_start, translated=MERGED)
             return self._count_shared(place, began, ends, is_news=True)
+        bounds = self._beginning(place)
+        if bounds is None:
+            return None
         is_told = hint is not None and hint.target_end < 0
         return Position(
             next_offset=hint.next_offset if hint and is_told else bounds[0],
@@ -180,12 +183,12 @@ class PositionFinder:
 
         What they wrote last may be what the source begins with: a MirrorMaker 2 that left no progress.
         """
-        bounds = self._source_bounds(place)
+        bounds = self._beginning(place)
         if bounds is None:
             return None
         start, end = bounds
-        if place.hint and place.hint.target_end < 0:
-            start = max(start, place.hint.next_offset)  # a MirrorMaker 2 or an operator said so
+        if place.hint and place.hint.target_end <= 0 and not place.is_new_source:
+            start = max(start, place.hint.next_offset)  # a MirrorMaker 2, an operator or an earlier lease said so
         why = self._why_translated(place, start, end)
         if target_next:
             log_start = self._target_start(place)
@@ -197,7 +200,19 @@ class PositionFinder:
                 self._require_equal_or_auto(why)
         if why or target_next:
             return Position(next_offset=start, target_next=target_next, last_sequence=-1, translated=why, is_news=True)
-        return Position(next_offset=start, target_next=0, last_sequence=-1, log_start=start, is_news=start > 0)
+        is_chosen = self._rules.begin != OLDEST and place.hint is None  # at another time it would be another one
+        is_news = start > 0 or is_chosen
+        return Position(next_offset=start, target_next=0, last_sequence=-1, log_start=start, is_news=is_news)
+
+    def _beginning(self, place: Place) -> tuple[int, int] | None:
+        """Where a partition begins of which nothing is known, and the source's end."""
+        bounds, begin = self._source_bounds(place), self._rules.begin
+        if bounds is None or begin == OLDEST or place.hint is not None:
+            return bounds
+        if begin == NOWHERE:
+            raise facts.not_told_where(begin)
+        start = self._source.offset_since(place.source, place.partition, 0.0 if isinstance(begin, str) else begin)
+        return None if start is None else (max(start, bounds[0]), bounds[1])
 
     def _why_translated(self, place: Place, start: int, end: int) -> str:
         """Why equal offsets can't or shall not be kept from the beginning; empty if they can."""

@@ -7,6 +7,7 @@ many markers in the target where offsets are equal; where they are translated it
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from sparkmirror.batch import scan
 from sparkmirror.batch.build import rebuild, rebuild_legacy, seal
 from sparkmirror.batch.header import has_valid_crc, patch_batch
 from sparkmirror.batch.rewrite import Run
+from sparkmirror.copy import facts
 from sparkmirror.errors import ProtocolError
 from sparkmirror.protocol.fetch import FetchedPartition
 
@@ -51,10 +53,10 @@ class Hole(NamedTuple):
 
 
 class Oversized(NamedTuple):
-    """A record that the target does not take."""
+    """A record that the target does not take, in a batch of its own."""
 
     offset: int
-    size: int
+    batch: memoryview
 
 
 class CopyQueue:
@@ -70,7 +72,9 @@ class CopyQueue:
         self.skip_producers: tuple[int, ...] = ()  # producers whose batches are not copied
         self.largest = scan.NO_LIMIT  # the target refuses batches of more bytes
         self.largest_record = scan.NO_LIMIT  # single records of more bytes are left out
-        self.held_bytes = 0  # queued or in flight
+        self.largest_request = scan.NO_LIMIT  # of these nothing may be sent
+        self.leave_out: set[int] = set()  # records that the target refuses
+        self.held_bytes = self.held_records = 0  # queued or in flight
         self.skipped = 0  # offsets of holes that are not filled
         self.widest: Hole | None = None  # of those that were queued since somebody looked
         self.left_out: list[Oversized] = []  # the same of records that are too large
@@ -104,7 +108,7 @@ class CopyQueue:
     def clear(self) -> None:
         """Forget what waits; answers to what is in flight belong to an earlier term then."""
         self._items.clear()
-        self.held_bytes = 0
+        self.held_bytes = self.held_records = 0
         self.widest = None
         self.left_out = []
         self.term += 1
@@ -117,6 +121,16 @@ class CopyQueue:
 
     def add(self, fetched: FetchedPartition, stop_at: int | None) -> None:
         """Queue the batches of a fetch. What was queued before a damaged one stays queued."""
+        for offset in sorted(self.leave_out):
+            if self.position <= offset and (stop_at is None or offset < stop_at):
+                # Batches that pass are written over, and they are looked at again for what comes behind them.
+                self._add_up_to(replace(fetched, records=memoryview(bytearray(fetched.records))), offset)
+                if self.position < offset:  # not fetched yet
+                    return
+                self.add_hole(offset + 1)
+        self._add_up_to(fetched, stop_at)
+
+    def _add_up_to(self, fetched: FetchedPartition, stop_at: int | None) -> None:
         data = np.frombuffer(fetched.records, np.uint8)
         found = scan.scan_batches(
             data,
@@ -166,11 +180,14 @@ class CopyQueue:
 
     def _add(self, first: int, end: int, batch: memoryview, *, rebuilt: bool) -> None:
         if end - first == 1 and len(batch) > self.largest_record:
-            self.left_out.append(Oversized(first, len(batch)))
+            self.left_out.append(Oversized(first, batch))
             self.add_hole(end)
             return
+        if len(batch) > self.largest_request:
+            raise facts.beyond_request(first, len(batch))
         self._items.append(Ready(self.term, first, end, batch, self.sequence, rebuilt))
         self.held_bytes += len(batch)
+        self.held_records += end - first
         self.sequence = (self.sequence + end - first) & SEQUENCE_MASK
         self.position = end
 

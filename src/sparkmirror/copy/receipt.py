@@ -12,6 +12,8 @@ STOPPED = "stopped"  # a fact forbids to go on
 WAITING = "waiting"  # passes by itself
 NOTED = "noted"  # a fact that a policy tolerates
 GOES_ON = "goes-on"  # what stopped it is gone
+SKIPPED = "skipped"  # records that can't be copied were left out
+SAID = "said"  # a line for the log, and no more
 
 Place = tuple[str, int]
 NOWHERE = Standing(-1)
@@ -22,7 +24,8 @@ class Receipt:
     """`source_first..source_end` (exclusive) stands in the target at `target_first..target_end`.
 
     `kind` says what happened. Facts have their text in `error` and no ranges. Of `records`, `rebuilt` were encoded
-    again; `holes` are offsets without a record, and `fill_ms` is how long their filling held up the partition.
+    again; `holes` are offsets without a record, and `fill_ms` is how long their filling held up the partition;
+    `skipped` are records that were left out.
     """
 
     flow: str
@@ -37,6 +40,7 @@ class Receipt:
     rebuilt: int = 0
     holes: int = 0
     fill_ms: int = 0
+    skipped: int = 0
     bytes: int = 0
     last_sequence: int = -1
     source_epoch: int = -1
@@ -88,6 +92,7 @@ class ReceiptBook:
         self._flow = flow
         self._runs: dict[Place, _Run] = {}
         self._closed: list[Receipt] = []
+        self._skipped: dict[Place, tuple[int, str]] = {}
 
     def note_copied(
         self,
@@ -130,8 +135,15 @@ class ReceiptBook:
         self._close(place)
         self._closed.append(self._receipt(place, kind, error=error))
 
+    def note_skipped(self, place: Place, error: str) -> None:
+        """A record was left out; of several the last one is told of."""
+        self._skipped[place] = (self._skipped.get(place, (0, ""))[0] + 1, error)
+
     def take(self) -> list[Receipt]:
         """All receipts since the last call."""
+        for place, (count, error) in self._skipped.items():
+            self._closed.append(self._receipt(place, SKIPPED, skipped=count, error=error))
+        self._skipped.clear()
         for place in list(self._runs):
             self._close(place)
         out, self._closed = self._closed, []

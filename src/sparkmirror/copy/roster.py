@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sparkmirror.batch.records import describe_record
 from sparkmirror.copy import facts
 from sparkmirror.copy.appender import Appended, Appender, Checked, Event, Filled
 from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, LeasePartition, Rules
 from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
 from sparkmirror.copy.place import Place, Position
-from sparkmirror.copy.receipt import GOES_ON, NOTED, STOPPED, WAITING, ReceiptBook
+from sparkmirror.copy.receipt import GOES_ON, NOTED, SAID, STOPPED, WAITING, ReceiptBook
 from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.protocol import codes, fetch
 
 CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
+NO_READAHEAD_LIMIT = 1 << 40
+FIRST_GUESS_BYTES = 100.0  # of a record
 
 
 class Roster:
@@ -30,7 +33,8 @@ class Roster:
         self.cursors: list[Cursor] = []
         self.lost: set[Cursor] = set()
         self.book = ReceiptBook(lease.flow)
-        self.held_bytes = 0
+        self.held_bytes = self.held_records = 0
+        self._average_bytes = 0.0  # of a record, among those that came last
         self._rules: Rules = lease.rules
 
     def fetchable(self, node: int) -> list[Cursor]:
@@ -46,11 +50,29 @@ class Roster:
 
     def add(self, leased: LeasePartition) -> Cursor:
         """One more partition, that is lost until its position is found."""
-        cursor = Cursor(leased, self._producer_id)
-        cursor.queue.skip_producers = self._rules.skip_producers
+        cursor = Cursor(leased, self._producer_id, self._rules.errors)
+        queue = cursor.queue
+        queue.skip_producers = self._rules.skip_producers
+        if self._rules.bounds.request_bytes is not None:
+            queue.largest = queue.largest_request = self._rules.bounds.request_bytes
+            if self._leaves_out:
+                queue.largest_record = self._rules.bounds.request_bytes
         self.cursors.append(cursor)
         self.lost.add(cursor)
         return cursor
+
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether the user wants a record left out that is too large for the target."""
+        return self._rules.errors.tolerate or self._rules.on_gap == CONTINUE
+
+    def readahead_bytes(self) -> int:
+        """How much may be fetched until enough records are held, judged by those that came last; 0: enough are."""
+        most = self._rules.bounds.held_records
+        if most is None:
+            return NO_READAHEAD_LIMIT
+        left = most - self.held_records
+        return max(1, int(left * (self._average_bytes or FIRST_GUESS_BYTES))) if left > 0 else 0
 
     def all_ended(self) -> bool:
         return all(c.state in (State.DONE, State.STOPPED) for c in self.cursors)
@@ -72,17 +94,26 @@ class Roster:
 
     def queue(self, cursor: Cursor, take: Callable[[], None], now: float) -> None:
         """Let a cursor queue what it was given, and see what that means: bytes held, holes, facts."""
-        before, skipped = cursor.held_bytes, cursor.queue.skipped
+        before, records, skipped = cursor.held_bytes, cursor.queue.held_records, cursor.queue.skipped
         try:
             take()
         except ProtocolError as error:
             cursor.pending_fact = facts.corrupt(str(error))
-        self.held_bytes += cursor.held_bytes - before
+        except MirrorError as error:
+            cursor.pending_fact = error
+        size, records = cursor.held_bytes - before, cursor.queue.held_records - records
+        self.held_bytes += size
+        self.held_records += records
+        if records:
+            self._average_bytes = size / records
         if cursor.queue.skipped > skipped:
             self.book.note_holes(cursor.place, cursor.queue.skipped - skipped)
-        for record in cursor.queue.left_out:
-            fact = facts.too_large(*record)
-            self.book.note_fact(cursor.place, NOTED, f"{fact.name}: {fact}")
+        for offset, batch in cursor.queue.left_out:
+            fact = facts.too_large(offset, len(batch))
+            if self._rules.errors.tolerate:
+                self._note_skipped(cursor, offset, batch, 0, str(fact))
+            else:
+                self.book.note_fact(cursor.place, NOTED, f"{fact.name}: {fact}")
         cursor.queue.left_out.clear()
         why = self._why_unequal(cursor)
         if why:
@@ -124,13 +155,13 @@ class Roster:
 
     def _appended(self, event: Appended) -> None:
         cursor, ready = event.cursor, event.ready
-        before = cursor.held_bytes
         try:
             cursor.take_answer(ready, event.answer.base_offset)
         except MirrorError as fact:
             self.stop(cursor, fact)
             return
-        self.held_bytes += cursor.held_bytes - before
+        self.held_bytes -= len(ready.batch)
+        self.held_records -= ready.records
         self.book.note_copied(
             cursor.place, ready.first, event.answer.base_offset, count=ready.records, size=len(ready.batch),
             rebuilt=ready.rebuilt, standing=cursor.hint,
@@ -167,6 +198,9 @@ class Roster:
         message = event.answer.message if isinstance(event, Appended) else None
         if error == codes.INVALID_TIMESTAMP and self._may_raise(cursor, TIMESTAMPS, now):
             return
+        if isinstance(event, Appended) and error in codes.FAULTY_RECORD and self._rules.errors.tolerate:
+            self._leave_out(event, f"{codes.name_of(error)} {message or ''}".rstrip(), now)
+            return
         self.stop(cursor, facts.refused("target", error, message))
 
     def _forbidden(self, cursor: Cursor, side: str, right: str, error: int) -> None:
@@ -178,7 +212,7 @@ class Roster:
         if not cursor.leased.is_ours or wanted.name in cursor.raised:
             return False
         cursor.raised.add(wanted.name)
-        self.lose(cursor, f"target: {wanted.name} of {cursor.leased.remote} is raised", now)
+        self.look_again(cursor, f"target: {wanted.name} of {cursor.leased.remote} is raised", now)
         self._raise_limits(cursor, wanted)
         return True
 
@@ -187,18 +221,45 @@ class Roster:
         cursor, ready = event.cursor, event.ready
         if ready.records > 1:
             cursor.queue.largest = min(cursor.queue.largest, len(ready.batch)) // 2
-            self.lose(cursor, "target: MESSAGE_TOO_LARGE (10)", now)
-            cursor.retry_at = now
+            self.look_again(cursor, "target: MESSAGE_TOO_LARGE (10)", now)
             return
         if self._may_raise(cursor, message_bytes(2 * len(ready.batch)), now):
             return
         fact = facts.too_large(ready.first, len(ready.batch))
+        if self._rules.errors.tolerate:
+            self._leave_out(event, str(fact), now)
+            return
         if self._rules.on_gap != CONTINUE:
             self.stop(cursor, fact)
             return
         cursor.queue.largest_record = len(ready.batch) - 1
-        self.lose(cursor, "a record is left out", now)
-        cursor.retry_at = now
+        self.look_again(cursor, "a record is left out", now)
+
+    def _leave_out(self, event: Appended, why: str, now: float) -> None:
+        """Errors are tolerated. A broker that does not say which records it refuses is given smaller batches."""
+        cursor, ready = event.cursor, event.ready
+        faulty = event.answer.faulty if ready.records > 1 else (0,)
+        for index in faulty:
+            cursor.queue.leave_out.add(ready.first + index)
+            self._note_skipped(cursor, ready.first + index, ready.batch, index, why)
+        if not faulty:
+            cursor.queue.largest = min(cursor.queue.largest, len(ready.batch)) // 2
+        self.look_again(cursor, "a record is left out", now)
+
+    def _note_skipped(self, cursor: Cursor, offset: int, batch: memoryview, index: int, why: str) -> None:
+        """`index`: where in the batch it stands."""
+        said = f"the record at source offset {offset} is left out (errors.tolerance): {why}"
+        self.book.note_skipped(cursor.place, said)
+        if self._rules.errors.log:
+            content = f"; {describe_record(batch, index)}" if self._rules.errors.log_content else ""
+            self.book.note_fact(cursor.place, SAID, said + content)
+
+    def note_late(self, appender: Appender, now: float) -> None:
+        """Say it of partitions whose appends are not acknowledged."""
+        longest_s = self._rules.bounds.flush_timeout_s
+        for cursor in appender.find_late(now, longest_s):
+            fact = facts.late_acknowledgement(str(appender.channel), longest_s)
+            self.book.note_fact(cursor.place, WAITING, f"{fact.name}: {fact}")
 
     def _stop_if_drained(self, cursor: Cursor) -> None:
         """What can't be read stops its partition once all before it stands in the target."""
@@ -208,20 +269,37 @@ class Roster:
     # -- losing, finding, ending
 
     def lose(self, cursor: Cursor, reason: str, now: float) -> None:
-        self.held_bytes -= cursor.held_bytes
+        """Something failed: try again after a pause, unless that was done for long enough."""
+        cursor.note_failure(now)
+        self._lose(cursor, reason, now)
+        most_s = self._rules.errors.retry_timeout_s
+        if most_s is not None and cursor.state is State.LOST and cursor.failing_s(now) >= most_s:
+            self.stop(cursor, facts.retries_exhausted(most_s, reason))
+
+    def look_again(self, cursor: Cursor, reason: str, now: float) -> None:
+        """It goes on in another way, at once."""
+        self._lose(cursor, reason, now)
+        cursor.retry_at = now
+
+    def _lose(self, cursor: Cursor, reason: str, now: float) -> None:
+        self._let_go(cursor)
         cursor.lose(reason, now)
         if cursor.state is State.LOST:
             self.lost.add(cursor)
 
-    def stop(self, cursor: Cursor, fact: MirrorError) -> None:
+    def _let_go(self, cursor: Cursor) -> None:
         self.held_bytes -= cursor.held_bytes
+        self.held_records -= cursor.queue.held_records
+
+    def stop(self, cursor: Cursor, fact: MirrorError) -> None:
+        self._let_go(cursor)
         cursor.stop()
         self.lost.discard(cursor)
         self.book.note_fact(cursor.place, STOPPED, f"{fact.name}: {fact}")
 
-    def settle(self, cursor: Cursor, place: Place, position: Position) -> None:
+    def settle(self, cursor: Cursor, place: Place, position: Position, now: float) -> None:
         self.lost.discard(cursor)
-        cursor.settle(place, position)
+        cursor.settle(place, position, now)
         if cursor.leased.troubled:
             self.book.note_fact(cursor.place, GOES_ON, "")
         for note in place.notes:

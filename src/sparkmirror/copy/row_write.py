@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 
 from sparkmirror.batch import notes
-from sparkmirror.batch.decode_fetch import keep_offsets
+from sparkmirror.batch.decode_fetch import drop_offsets, keep_offsets
 from sparkmirror.batch.encode_rows import build_runs
 from sparkmirror.copy.appender import Appender, Fills
 from sparkmirror.copy.cursor import Cursor, State
@@ -87,6 +87,7 @@ class RowWrite:
         self._appenders: dict[int, Appender] = {}
         self._transactions = EmptyTransactions(target, lease.transactional_id)
         self._to_fill: list[Fills] = []
+        self._held_bytes = lease.rules.bounds.held_bytes or HELD_BYTES
         self._selector = selectors.DefaultSelector()
         self._is_recalled = False
         if recall is not None:
@@ -124,7 +125,7 @@ class RowWrite:
     # -- rows in
 
     def _has_room(self) -> bool:
-        return sum(feed.held_bytes for feed in self._feeds.values()) < HELD_BYTES
+        return sum(feed.held_bytes for feed in self._feeds.values()) < self._held_bytes
 
     def _take_rows(self, rows: Iterator[pa.RecordBatch]) -> bool:
         """Some more, unless enough is held; False at their end."""
@@ -179,8 +180,7 @@ class RowWrite:
         else:
             if cursor.is_drained:
                 cursor.is_out_of_range = True
-                self._roster.lose(cursor, "the source has no such offset any more", now)
-                cursor.retry_at = now
+                self._roster.look_again(cursor, "the source has no such offset any more", now)
             return False
         return cursor.state is State.COPYING
 
@@ -193,7 +193,7 @@ class RowWrite:
             except MirrorError as fact:
                 self._roster.stop(cursor, fact)
                 return
-        rows = keep_offsets(piece.rows, position, _ANY_OFFSET)
+        rows = drop_offsets(keep_offsets(piece.rows, position, _ANY_OFFSET), cursor.queue.leave_out)
         if rows.num_rows:
             runs = build_runs(rows, codec=self._codec, limit=min(cursor.queue.largest, LARGEST_RUN_BYTES))
             self._roster.queue(cursor, lambda: cursor.take_runs(runs, piece.end), now)
@@ -247,6 +247,7 @@ class RowWrite:
 
     def _drop_overdue(self) -> None:
         for appender in list(self._appenders.values()):
+            self._roster.note_late(appender, time.monotonic())
             if appender.channel.overdue(time.monotonic()):
                 self._lose_appender(appender, f"{appender.channel} did not answer in time")
 
@@ -285,7 +286,7 @@ class RowWrite:
             return
         cursor.target_node = leader.node
         cursor.target_key = place.target.topic_id if appender.version == produce.BY_ID else place.target.name
-        self._roster.settle(cursor, place, position)
+        self._roster.settle(cursor, place, position, time.monotonic())
         self._lost_since.pop(cursor, None)
         self._checks[cursor] = found.check
         feed = self._feeds[cursor]
@@ -298,7 +299,8 @@ class RowWrite:
 
     def _connect(self, node: int) -> Appender:
         slowly = self._to_fill.append if self._lease.rules.fill_with == TRANSACTIONS else None
-        appender = Appender(node, self._target.connect(node), self._lease.producer_id, self._lease.fence, slowly)
+        channel, bounds = self._target.connect(node), self._lease.rules.bounds
+        appender = Appender(node, channel, self._lease.producer_id, self._lease.fence, slowly, bounds.request_bytes)
         self._appenders[node] = appender
         self._selector.register(appender.channel, selectors.EVENT_READ, appender)
         return appender

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
@@ -9,11 +10,16 @@ from sparkmirror.copy.estimate import estimate_holes
 from sparkmirror.copy.tail import Batch, copyable_batches
 from sparkmirror.net.cluster import Cluster, Leader, TopicInfo
 from sparkmirror.net.offsets import EARLIEST, LATEST, EpochEnd, Partition, fetch_epoch_ends, list_offsets
+from sparkmirror.protocol.fetch import READ_COMMITTED
 
 
 class SourceView(Protocol):
     def bounds(self, topic: TopicInfo, partition: int) -> tuple[int, int] | None:
         """First and end offset; None if that can't be said now."""
+        ...
+
+    def offset_since(self, topic: TopicInfo, partition: int, seconds: float) -> int | None:
+        """The first record of the last so many seconds, else the end; None if that can't be said now."""
         ...
 
     def copyable(self, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
@@ -44,6 +50,17 @@ class ClusterView:
         end = list_offsets(self._cluster, leader, LATEST).get(key)
         return None if start is None or end is None else (start, end)
 
+    def offset_since(self, topic: TopicInfo, partition: int, seconds: float) -> int | None:
+        key = (topic.name, partition)
+        leader = {key: topic.leaders[partition]}
+        committed = self._isolation == READ_COMMITTED
+        end = list_offsets(self._cluster, leader, LATEST, committed=committed).get(key)
+        if not seconds or end is None:
+            return end
+        since_ms = int((time.time() - seconds) * 1000)
+        found = list_offsets(self._cluster, leader, since_ms, committed=committed).get(key)
+        return end if found is not None and found < 0 else found
+
     def copyable(self, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
         return copyable_batches(self._cluster, topic, partition, first, end, self._isolation, self._skip_producers)
 
@@ -64,6 +81,9 @@ class RowsView:
 
     def bounds(self, topic: TopicInfo, partition: int) -> tuple[int, int] | None:
         return self._first, 1 << 62
+
+    def offset_since(self, topic: TopicInfo, partition: int, seconds: float) -> int | None:
+        return self._first
 
     def copyable(self, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
         return iter(())

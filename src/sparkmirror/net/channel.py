@@ -59,6 +59,7 @@ class Channel:
         self._filled = 0
         self.pending: deque[Pending] = deque()
         self.versions: dict[int, tuple[int, int]] = {}
+        self.request_timeout_s = REQUEST_TIMEOUT_S if client.request_timeout_s is None else client.request_timeout_s
         self.used_at = time.monotonic()  # when something was last asked
         until = time.monotonic() + timeout_s
         try:

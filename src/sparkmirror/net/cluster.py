@@ -17,13 +17,12 @@ from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
 from sparkmirror.net.address import ClusterAddress, bootstrap_places
 from sparkmirror.net.attempts import Attempts
 from sparkmirror.net.channel import CONNECT_TIMEOUT_S, REQUEST_TIMEOUT_S, Channel
-from sparkmirror.net.deadline import deadline, time_left
+from sparkmirror.net.deadline import API_TIMEOUT, deadline, time_left
 from sparkmirror.protocol import codes, fetch, list_offsets, markers, metadata, produce
 from sparkmirror.protocol.metadata import BrokerPlace
 from sparkmirror.protocol.produce import Buffer
 
 METADATA_TIMEOUT_S = 5.0
-API_TIMEOUT = "default.api.timeout.ms"
 NO_TOPIC_ID = bytes(16)
 _FLEXIBLE_FROM = {
     fetch.API_KEY: fetch.FLEXIBLE_FROM,

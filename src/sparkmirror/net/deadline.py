@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from sparkmirror.errors import ConnectionLostError
 
+API_TIMEOUT = "default.api.timeout.ms"
+
 
 class _Deadline(NamedTuple):
     until: float

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sparkmirror import register
-from sparkmirror.copy.lease import Lease
+from sparkmirror.copy.lease import NEWEST, Lease
 from sparkmirror.copy.receipt import STOPPED, WAITING, Receipt
 from sparkmirror.pipeline import record_options as options
 from sparkmirror.pipeline.desk import Desk
@@ -126,11 +126,12 @@ class RecordsFlow:
 
 def read_options(lease: Lease) -> dict[str, str]:
     """All partitions of the flow, from where they stand."""
+    begin = options.NEWEST_OFFSET if lease.rules.begin == NEWEST else options.OLDEST_OFFSET
     assigned: dict[str, list[int]] = {}
     starting: dict[str, dict[str, int]] = {}
     for p in lease.partitions:
         assigned.setdefault(p.topic, []).append(p.partition)
-        starting.setdefault(p.topic, {})[str(p.partition)] = p.hint.next_offset if p.hint else options.OLDEST_OFFSET
+        starting.setdefault(p.topic, {})[str(p.partition)] = p.hint.next_offset if p.hint else begin
     rate = lease.rules.bytes_per_second
     committed = lease.rules.isolation == READ_COMMITTED
     return {

@@ -35,7 +35,7 @@ Buffer = bytes | bytearray | memoryview
 
 @dataclass(frozen=True, slots=True)
 class ProducedPartition:
-    """What a broker says of one batch."""
+    """What a broker says of one batch; `faulty`: which of its records are at fault, by their place in it (KIP-467)."""
 
     topic: TopicKey
     partition: int
@@ -43,6 +43,7 @@ class ProducedPartition:
     base_offset: int
     log_start: int
     message: str | None
+    faulty: tuple[int, ...] = ()
 
 
 def encode_produce(
@@ -89,10 +90,11 @@ def _parse_partition(reader: Reader, topic: TopicKey) -> ProducedPartition:
     partition, error, base_offset, _append_time, log_start = reader.unpack(_ANSWER)
     if reader.flexible and reader.skips(_NOTHING_WRONG):
         return ProducedPartition(topic, partition, error, base_offset, log_start, None)
+    faulty = []
     for _ in range(reader.array()):
-        reader.int32()
+        faulty.append(reader.int32())
         reader.string()
         reader.skip_tags()
     message = reader.string()
     reader.skip_tags()
-    return ProducedPartition(topic, partition, error, base_offset, log_start, message)
+    return ProducedPartition(topic, partition, error, base_offset, log_start, message, tuple(faulty))

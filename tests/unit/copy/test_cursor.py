@@ -28,7 +28,7 @@ def fetched(*batches: bytearray) -> FetchedPartition:
 def cursor_at(offset: int, *, stop_at: int | None = None, translated: str = "", shift: int = 0) -> Cursor:
     cursor = Cursor(LeasePartition(topic="t", partition=0, remote="A.t", stop_at=stop_at), 4711)
     position = Position(next_offset=offset, target_next=offset + shift, last_sequence=offset - 1, translated=translated)
-    cursor.settle(PLACE, position)
+    cursor.settle(PLACE, position, 0.0)
     return cursor
 
 
@@ -173,7 +173,7 @@ def test_pauses_between_tries_grow_to_a_bound_and_start_again_after_success() ->
         cursor.lose("no", now=0.0)
         pauses.append(cursor.retry_at)
     assert pauses == sorted(pauses) and pauses[-1] == 1.0
-    cursor.settle(PLACE, Position(next_offset=0, target_next=0, last_sequence=-1))
+    cursor.settle(PLACE, Position(next_offset=0, target_next=0, last_sequence=-1), 0.0)
     cursor.take_fetched(fetched(simple_batch(0, 1)))
     append(cursor, 0)
     cursor.lose("no", now=0.0)

@@ -28,6 +28,7 @@ class SilentChannel:
     """Takes requests and never answers."""
 
     def __init__(self) -> None:
+        self.request_timeout_s = 30.0
         self.pending: deque[Any] = deque()
         self.sent: list[int] = []
 
@@ -51,7 +52,7 @@ def roster_of(rules: Rules) -> tuple[Roster, Cursor]:
 
 def settle(roster: Roster, cursor: Cursor, node: int = A) -> None:
     cursor.target_node = node
-    roster.settle(cursor, PLACE, Position(next_offset=0, target_next=0, last_sequence=-1))
+    roster.settle(cursor, PLACE, Position(next_offset=0, target_next=0, last_sequence=-1), 0.0)
 
 
 def fetched(*firsts: int, error: int = 0) -> FetchedPartition:
