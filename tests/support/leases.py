@@ -82,11 +82,18 @@ def run_lease(
 
 
 def follow_lease(
-    source: str, target: str, topic: str, producer_id: int, *, seconds: float, unguarded_wait_s: float = 0.0
+    source: str,
+    target: str,
+    topic: str,
+    producer_id: int,
+    *,
+    seconds: float,
+    rules: Rules | None = None,
+    unguarded_wait_s: float = 0.0,
 ) -> Copied:
     """Copy for so long, with no hint of where it stands."""
     partitions = [LeasePartition(topic=topic, partition=p, remote=topic) for p in sorted(ends(source, topic))]
-    return run_partitions(source, target, producer_id, partitions, Rules(), seconds, unguarded_wait_s)
+    return run_partitions(source, target, producer_id, partitions, rules or Rules(), seconds, unguarded_wait_s)
 
 
 def run_partitions(

@@ -72,7 +72,7 @@ class CopyQueue:
         self.skip_producers: tuple[int, ...] = ()  # producers whose batches are not copied
         self.largest = scan.NO_LIMIT  # the target refuses batches of more bytes
         self.largest_record = scan.NO_LIMIT  # single records of more bytes are left out
-        self.largest_request = scan.NO_LIMIT  # of these nothing may be sent
+        self.largest_request = scan.NO_LIMIT  # single records of more bytes may not be sent
         self.leave_out: set[int] = set()  # records that the target refuses
         self.held_bytes = self.held_records = 0  # queued or in flight
         self.skipped = 0  # offsets of holes that are not filled
@@ -183,7 +183,7 @@ class CopyQueue:
             self.left_out.append(Oversized(first, batch))
             self.add_hole(end)
             return
-        if len(batch) > self.largest_request:
+        if end - first == 1 and len(batch) > self.largest_request:
             raise facts.beyond_request(first, len(batch))
         self._items.append(Ready(self.term, first, end, batch, self.sequence, rebuilt))
         self.held_bytes += len(batch)

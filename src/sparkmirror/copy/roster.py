@@ -22,6 +22,7 @@ from sparkmirror.protocol import codes, fetch
 CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
 NO_READAHEAD_LIMIT = 1 << 40
 FIRST_GUESS_BYTES = 100.0  # of a record
+RECORD_HEAD_BYTES = 32  # a split batch may be larger than asked for by the head of its last record
 
 
 class Roster:
@@ -53,18 +54,14 @@ class Roster:
         cursor = Cursor(leased, self._producer_id, self._rules.errors)
         queue = cursor.queue
         queue.skip_producers = self._rules.skip_producers
-        if self._rules.bounds.request_bytes is not None:
-            queue.largest = queue.largest_request = self._rules.bounds.request_bytes
-            if self._leaves_out:
-                queue.largest_record = self._rules.bounds.request_bytes
+        request_bytes = self._rules.bounds.request_bytes
+        if request_bytes is not None:
+            queue.largest, queue.largest_request = max(1, request_bytes - RECORD_HEAD_BYTES), request_bytes
+            if self._rules.errors.tolerate or self._rules.on_gap == CONTINUE:
+                queue.largest_record = request_bytes
         self.cursors.append(cursor)
         self.lost.add(cursor)
         return cursor
-
-    @property
-    def _leaves_out(self) -> bool:
-        """Whether the user wants a record left out that is too large for the target."""
-        return self._rules.errors.tolerate or self._rules.on_gap == CONTINUE
 
     def readahead_bytes(self) -> int:
         """How much may be fetched until enough records are held, judged by those that came last; 0: enough are."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sparkmirror.control.ledger import Ledger
-from sparkmirror.copy.receipt import GOES_ON, NOTED, STOPPED, WAITING, Receipt
+from sparkmirror.copy.receipt import GOES_ON, NOTED, SAID, SKIPPED, STOPPED, WAITING, Receipt
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 
@@ -96,3 +96,50 @@ def test_facts_of_topics_that_left_the_flow_are_forgotten() -> None:
     ledger.take([GAP, replace(GAP, topic="u"), replace(GAP, topic="u", kind=NOTED)])
     ledger.note_found("A->B", {}, {("t", 0), ("t", -1)})
     assert set(ledger.facts("A->B")) == {("t", 0)}
+
+
+def test_an_acknowledgement_that_was_late_is_said_also_when_it_came(caplog: pytest.LogCaptureFixture) -> None:
+    ledger = Ledger()
+    late = Receipt(flow="A->B", topic="t", partition=0, kind=WAITING, error="flush-timeout: an append to h:1")
+    with caplog.at_level(logging.INFO, "sparkmirror"):
+        ledger.take([late, COPIED])
+    assert [r.getMessage() for r in caplog.records] == [
+        "flow A->B: t-0 waiting: flush-timeout: an append to h:1",
+        "flow A->B: t-0 goes on",
+    ]
+    ledger.take([COPIED, late])
+    assert ledger.facts("A->B")["t", 0].name == "flush-timeout"
+
+
+def test_records_that_were_left_out_are_counted_and_said_once_unless_each_is_to_be(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ledger = Ledger()
+    skipped = Receipt(flow="A->B", topic="t", partition=0, kind=SKIPPED, skipped=3, error="offset 7 is left out")
+    said = Receipt(flow="A->B", topic="t", partition=0, kind=SAID, error="offset 7 is left out; key b'k'")
+    with caplog.at_level(logging.INFO, "sparkmirror"):
+        ledger.take([skipped])
+        ledger.take([replace(skipped, error="offset 9 is left out")])
+        ledger.take([said, said])
+    assert ledger.skipped == 6
+    fact = ledger.facts("A->B")["t", 0]
+    assert (fact.kind, fact.name, fact.error) == (NOTED, "record-skipped", "offset 9 is left out")
+    assert [r.getMessage() for r in caplog.records] == [
+        "flow A->B: t-0 goes on without some records: offset 7 is left out",
+        *["flow A->B: t-0: offset 7 is left out; key b'k'"] * 2,
+    ]
+    assert ledger.troubled("A->B") == set()
+
+
+def test_how_long_tries_have_failed_is_known_until_one_goes_well() -> None:
+    ledger = Ledger()
+    waits = Receipt(flow="A->B", topic="t", partition=0, kind=WAITING, error="no leader")
+    ledger.take([waits])
+    first = ledger.failing("A->B")["t", 0]
+    ledger.take([replace(waits, kind=STOPPED, error="retries-exhausted: for longer than 1 s")])
+    assert ledger.failing("A->B")["t", 0] > first
+    ledger.take([GAP])
+    assert ledger.failing("A->B") == {}, "what stops it is not the tries"
+    ledger.take([waits])
+    ledger.take([COPIED])
+    assert ledger.failing("A->B") == {}

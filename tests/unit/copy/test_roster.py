@@ -2,67 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
-from typing import Any, cast
-
-from sparkmirror.copy.appender import Appender
-from sparkmirror.copy.cursor import Cursor, State
-from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, LeasePartition, Rules
-from sparkmirror.copy.place import Place, Position
+from sparkmirror.copy.cursor import State
+from sparkmirror.copy.lease import CONTINUE, NOTHING, Rules
 from sparkmirror.copy.receipt import NOTED
-from sparkmirror.copy.roster import Roster
-from sparkmirror.net.address import ClusterAddress
-from sparkmirror.net.channel import Channel
-from sparkmirror.net.cluster import NO_TOPIC_ID, TopicInfo
 from sparkmirror.protocol import codes
-from sparkmirror.protocol.fetch import FetchedPartition
 from sparkmirror.protocol.produce import API_KEY
-from tests.support.batches import simple_batch
-
-TOPIC = TopicInfo("t", NO_TOPIC_ID, {}, 0, False)
-PLACE = Place(0, TOPIC, TOPIC)
-A, B = 1, 2
-
-
-class SilentChannel:
-    """Takes requests and never answers."""
-
-    def __init__(self) -> None:
-        self.request_timeout_s = 30.0
-        self.pending: deque[Any] = deque()
-        self.sent: list[int] = []
-
-    def supports(self, _api_key: int, _version: int) -> bool:
-        return False
-
-    def send(self, api_key: int, *_: object, **__: object) -> None:
-        self.sent.append(api_key)
-        self.pending.append(api_key)
-
-
-def roster_of(rules: Rules) -> tuple[Roster, Cursor]:
-    address = ClusterAddress(alias="A", bootstrap=())
-    lease = Lease(
-        lease_id="0.f.0", flow="f", source=address, target=address, producer_id=7, fence=4, seconds=9.0,
-        partitions=(), rules=rules,
-    )  # fmt: skip
-    roster = Roster(lease, lambda *_: None)
-    return roster, roster.add(LeasePartition(topic="t", partition=0, remote="A.t"))
-
-
-def settle(roster: Roster, cursor: Cursor, node: int = A) -> None:
-    cursor.target_node = node
-    roster.settle(cursor, PLACE, Position(next_offset=0, target_next=0, last_sequence=-1), 0.0)
-
-
-def fetched(*firsts: int, error: int = 0) -> FetchedPartition:
-    batches = b"".join(bytes(simple_batch(first, 1)) for first in firsts)
-    return FetchedPartition("t", 0, error, 1000, 1000, 0, (), -1, memoryview(bytearray(batches)))
-
-
-def appender_at(node: int) -> tuple[Appender, SilentChannel]:
-    channel = SilentChannel()
-    return Appender(node, cast(Channel, channel), 7, 4), channel
+from tests.support.rosters import A, B, appender_at, fetched, roster_of, settle
 
 
 def test_a_hole_that_cannot_be_filled_is_seen_also_between_batches() -> None:

@@ -1,0 +1,81 @@
+"""A broker of a few lines on a loopback socket: it says what it was asked, and is silent where a test wants that.
+
+It stands where a real broker can't: one that takes connections and requests and never answers them.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Collection
+from typing import NamedTuple
+
+from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
+
+API_VERSIONS, METADATA = ApiVersionsRequest.API_KEY, MetadataRequest.API_KEY
+_HEAD = struct.Struct(">hhih")
+
+
+class Asked(NamedTuple):
+    api_key: int
+    client_id: str
+
+
+class Loopback:
+    """`silent`: kinds of requests that are never answered. Node 1 of its own cluster."""
+
+    def __init__(self, silent: Collection[int] = ()) -> None:
+        self._silent = set(silent)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.asked: list[Asked] = []
+        self.connections: list[socket.socket] = []
+        self.ended = threading.Semaphore(0)  # released once for each connection that the client has closed
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Loopback:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in (self._listener, *self.connections):
+            each.close()
+
+    @property
+    def server(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def count(self, api_key: int) -> int:
+        return sum(asked.api_key == api_key for asked in self.asked)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections.append(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            while size := connection.recv(4, socket.MSG_WAITALL):
+                frame = connection.recv(struct.unpack(">i", size)[0], socket.MSG_WAITALL)
+                api_key, version, correlation, length = _HEAD.unpack_from(frame)
+                self.asked.append(Asked(api_key, frame[_HEAD.size : _HEAD.size + length].decode()))
+                if api_key not in self._silent:
+                    answer = struct.pack(">i", correlation) + self._answer(api_key, version)
+                    connection.sendall(struct.pack(">i", len(answer)) + answer)
+            self.ended.release()
+        except OSError:
+            return
+
+    def _answer(self, api_key: int, version: int) -> bytes:
+        if api_key == API_VERSIONS:
+            kind = ApiVersionsResponse.ApiVersion
+            known = [kind(api_key=key, min_version=0, max_version=12) for key in (METADATA, API_VERSIONS)]
+            answer = ApiVersionsResponse(error_code=0, api_keys=known, throttle_time_ms=0)
+            return bytes(answer.encode(version=version))
+        broker = MetadataResponse.MetadataResponseBroker(node_id=1, host="127.0.0.1", port=self.port, rack=None)
+        metadata = MetadataResponse(throttle_time_ms=0, brokers=[broker], cluster_id="x", controller_id=1, topics=[])
+        return b"\0" + bytes(metadata.encode(version=version))

@@ -1,0 +1,81 @@
+"""What a fetch asks for: how long it waits, for how much, and how much it takes."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from typing import Any, NamedTuple, cast
+
+import pytest
+
+from sparkmirror.copy.cursor import Cursor
+from sparkmirror.copy.fetcher import GATHERING_WAIT_MS, LONGEST_WAIT_MS, PARTITION_BYTES, Fetcher
+from sparkmirror.copy.lease import Bounds, LeasePartition
+from sparkmirror.net.channel import Channel
+
+# replica id, max wait ms, min bytes, max bytes: the head of every version
+_HEAD = struct.Struct(">iiii")
+
+
+class Request(NamedTuple):
+    wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    body: bytes
+    timeout_s: float
+
+
+class Sent:
+    """A channel that keeps what is sent."""
+
+    request_timeout_s = 7.0
+
+    def __init__(self) -> None:
+        self.pending: deque[Any] = deque()
+        self.requests: list[Request] = []
+
+    def supports(self, _api_key: int, _version: int) -> bool:
+        return False
+
+    def send(self, _api_key: int, _version: int, pieces: list[bytes], *, flexible: bool, timeout_s: float) -> None:
+        (body,) = pieces
+        _, wait_ms, min_bytes, max_bytes = _HEAD.unpack_from(body)
+        self.requests.append(Request(wait_ms, min_bytes, max_bytes, body, timeout_s))
+
+
+def fetches(bounds: Bounds, count: int = 10, left_ms: int = 60_000) -> list[Request]:
+    """What an idle partition is asked for, again and again."""
+    channel = Sent()
+    fetcher = Fetcher(1, cast(Channel, channel), 1, bounds)
+    cursor = Cursor(LeasePartition(topic="t", partition=0, remote="t"), 7)
+    for _ in range(count):
+        fetcher.ask([cursor], 1000, left_ms)
+        fetcher._epoch = 1  # as after an answer
+    return channel.requests
+
+
+def test_waits_grow_to_the_longest_that_was_wanted() -> None:
+    assert [f.wait_ms for f in fetches(Bounds(), 7)] == [50, 100, 200, 400, 800, 1600, LONGEST_WAIT_MS]
+    assert [f.wait_ms for f in fetches(Bounds(fetch_wait_ms=300), 5)] == [50, 100, 200, 300, 300]
+    assert fetches(Bounds(fetch_wait_ms=5000))[-1].wait_ms == 5000
+    assert {f.wait_ms for f in fetches(Bounds(fetch_wait_ms=0))} == {0}
+    assert fetches(Bounds(), left_ms=10)[-1].wait_ms == 10, "but no longer than the lease"
+
+
+def test_a_wanted_size_is_waited_for() -> None:
+    assert {f.min_bytes for f in fetches(Bounds())} == {1}
+    wanted = fetches(Bounds(fetch_min_bytes=5000))
+    assert {(f.min_bytes, f.wait_ms) for f in wanted} == {(5000, GATHERING_WAIT_MS)}
+    wanted = fetches(Bounds(fetch_min_bytes=5000, fetch_wait_ms=40))
+    assert {(f.min_bytes, f.wait_ms) for f in wanted} == {(5000, 40)}
+
+
+@pytest.mark.parametrize(("bounds", "size"), [(Bounds(), PARTITION_BYTES), (Bounds(partition_bytes=777), 777)])
+def test_a_partition_gives_no_more_than_is_wanted_of_one(bounds: Bounds, size: int) -> None:
+    (first,) = fetches(bounds, 1)
+    assert struct.pack(">i", size) in first.body
+
+
+def test_an_answer_is_waited_for_as_long_as_the_client_waits_for_one_and_the_broker_for_data() -> None:
+    last = fetches(Bounds(fetch_wait_ms=500))[-1]
+    assert last.timeout_s == Sent.request_timeout_s + 0.5
