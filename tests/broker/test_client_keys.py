@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -14,7 +14,8 @@ from sparkmirror.copy.receipt import SAID, SKIPPED
 from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, produce, total
-from tests.support.leases import follow_lease, new_producer_id, run_lease
+from tests.support.leases import Copied, follow_lease, new_producer_id, run_lease
+from tests.support.rows import write_flow_rows
 from tests.support.same_log import assert_same_log
 
 pytestmark = pytest.mark.timeout(120)
@@ -153,16 +154,17 @@ def test_a_record_that_is_too_large_is_left_out_and_said(
     assert (again.facts, again.total("records")) == ([], 0), "its offset is kept"
 
 
+@pytest.mark.parametrize("write", [run_lease, write_flow_rows], ids=["batches", "records"])
 def test_records_that_a_topic_does_not_take_are_left_out_of_their_batch(
-    pair: Pair, topic: str, producer_id: int, java_reader: JavaReader
+    pair: Pair, topic: str, producer_id: int, java_reader: JavaReader, write: Callable[..., Copied]
 ) -> None:
     """A compacted topic takes no record without a key; the broker says which ones they are."""
     make(pair, topic, cleanup_policy="compact")
     keys = [b"a", None, b"b", b"c", None, None, b"d"]
     produce(pair.source, topic, ({"key": k, "value": b"%d" % i} for i, k in enumerate(keys)), linger_ms=300)
-    stopped = run_lease(pair.source, pair.target, topic, producer_id)
+    stopped = write(pair.source, pair.target, topic, producer_id)
     assert "stopped refused: the target refuses: " in stopped.facts[0]
-    copied = run_lease(pair.source, pair.target, topic, producer_id, rules=Rules(errors=TOLERANT))
+    copied = write(pair.source, pair.target, topic, producer_id, rules=Rules(errors=TOLERANT))
     assert rows(java_reader, pair.target, topic) == [(i, b"%d" % i) for i, key in enumerate(keys) if key]
     assert copied.total("skipped") == 3
 
