@@ -83,6 +83,7 @@ def test_produce_request_is_read_by_an_independent_decoder(version: int, key: fe
 def test_produce_response_of_an_independent_encoder_is_parsed(version: int, key: fetch.TopicKey) -> None:
     topic = ProduceResponse.TopicProduceResponse
     partition = topic.PartitionProduceResponse
+    faulty = partition.BatchIndexAndErrorMessage
     response = ProduceResponse(
         responses=[
             topic(
@@ -95,7 +96,7 @@ def test_produce_response_of_an_independent_encoder_is_parsed(version: int, key:
                         base_offset=12,
                         log_append_time_ms=-1,
                         log_start_offset=4,
-                        record_errors=[],
+                        record_errors=[faulty(batch_index=i, batch_index_error_message="bad") for i in (2, 5)],
                         error_message="out of order",
                     )
                 ],
@@ -105,7 +106,7 @@ def test_produce_response_of_an_independent_encoder_is_parsed(version: int, key:
     )
     throttle_ms, answers = produce.parse_produce(version, memoryview(bytes(response.encode(version=version))))
     assert throttle_ms == 8
-    assert answers == [produce.ProducedPartition(key, 3, 45, 12, 4, "out of order")]
+    assert answers == [produce.ProducedPartition(key, 3, 45, 12, 4, "out of order", (2, 5))]
 
 
 def fetch_response(version: int) -> bytes:
