@@ -101,12 +101,13 @@ class Roster:
         size, records = cursor.held_bytes - before, cursor.queue.held_records - records
         self.held_bytes += size
         self.held_records += records
-        if records:
+        if records > 0:
             self._average_bytes = size / records
         if cursor.queue.skipped > skipped:
             self.book.note_holes(cursor.place, cursor.queue.skipped - skipped)
         for offset, batch in cursor.queue.left_out:
-            fact = facts.too_large(offset, len(batch))
+            is_for_request = len(batch) > cursor.queue.largest_request
+            fact = (facts.beyond_request if is_for_request else facts.too_large)(offset, len(batch))
             if self._rules.errors.tolerate:
                 self._note_skipped(cursor, offset, batch, 0, str(fact))
             else:
@@ -152,13 +153,14 @@ class Roster:
 
     def _appended(self, event: Appended) -> None:
         cursor, ready = event.cursor, event.ready
+        before, records = cursor.held_bytes, cursor.queue.held_records
         try:
             cursor.take_answer(ready, event.answer.base_offset)
         except MirrorError as fact:
             self.stop(cursor, fact)
             return
-        self.held_bytes -= len(ready.batch)
-        self.held_records -= ready.records
+        self.held_bytes += cursor.held_bytes - before
+        self.held_records += cursor.queue.held_records - records
         self.book.note_copied(
             cursor.place, ready.first, event.answer.base_offset, count=ready.records, size=len(ready.batch),
             rebuilt=ready.rebuilt, standing=cursor.hint,
@@ -235,7 +237,8 @@ class Roster:
     def _leave_out(self, event: Appended, why: str, now: float) -> None:
         """Errors are tolerated. A broker that does not say which records it refuses is given smaller batches."""
         cursor, ready = event.cursor, event.ready
-        faulty = event.answer.faulty if ready.records > 1 else (0,)
+        said = [index for index in event.answer.faulty if 0 <= index < ready.records]
+        faulty = said if ready.records > 1 else [0]
         for index in faulty:
             cursor.queue.leave_out.add(ready.first + index)
             self._note_skipped(cursor, ready.first + index, ready.batch, index, why)

@@ -110,8 +110,9 @@ def test_without_tolerance_it_stops_and_nothing_is_logged_that_was_not_wanted() 
     assert [r.kind for r in roster.book.take()] == [SKIPPED]
 
 
-def test_a_broker_that_does_not_say_which_record_gets_smaller_batches() -> None:
-    answer = ProducedPartition("A.t", 0, codes.INVALID_TIMESTAMP, -1, 0, None)
+@pytest.mark.parametrize("faulty", [(), (8, -1)], ids=["nothing", "nonsense"])
+def test_a_broker_that_does_not_say_which_record_gets_smaller_batches(faulty: tuple[int, ...]) -> None:
+    answer = ProducedPartition("A.t", 0, codes.INVALID_TIMESTAMP, -1, 0, None, faulty)
     appender, _ = appender_at(A)
     roster, cursor = roster_of(Rules(errors=TOLERANT))
     for _ in range(20):
