@@ -49,7 +49,7 @@ def make(pair: Pair, topic: str, **config: str) -> None:
 
 def write_small_batches(pair: Pair, topic: str) -> int:
     """Batches of 20 records, too large to be merged; their size."""
-    values = ({"value": b"%0500d" % i} for i in range(6000))
+    values = ({"value": b"%0500d" % i} for i in range(3000))
     produce(pair.source, topic, values, batch_num_messages=20)
     return 20 * 520
 
@@ -63,7 +63,7 @@ def rows(reader: JavaReader, servers: str, topic: str) -> list[tuple[int, bytes 
 
 @pytest.mark.parametrize(
     ("bounds", "most_records", "most_batches"),
-    [(Bounds(held_records=500), 700, 6000), (Bounds(held_bytes=100_000), 6000, 11)],
+    [(Bounds(held_records=500), 700, 3000), (Bounds(held_bytes=100_000), 3000, 11)],
     ids=["readahead.queue.capacity", "producer.buffer.memory"],
 )
 def test_no_more_is_held_than_wanted(
@@ -120,19 +120,19 @@ def test_an_acknowledgement_that_does_not_come_is_named_and_nothing_is_lost(
         await_condition(lambda: total(pair.target, topic) > 0, "the first record")
         broker.pause()
         produce(pair.source, topic, [{"value": b"second"}])
-        time.sleep(3.0)
+        time.sleep(1.5)
         broker.resume()
 
-    rules = Rules(bounds=Bounds(flush_timeout_s=1.0))
+    rules = Rules(bounds=Bounds(flush_timeout_s=0.5))
     hanging = threading.Thread(target=hang)
     hanging.start()
     try:
-        copied = follow_lease(pair.source, pair.target, topic, producer_id, rules=rules, seconds=6)
+        copied = follow_lease(pair.source, pair.target, topic, producer_id, rules=rules, seconds=4)
     finally:
         hanging.join()
     (fact,) = copied.facts
     assert fact.startswith(f"{topic}-0 waiting flush-timeout: an append to ")
-    assert "has not been acknowledged for 1 s (offset.flush.timeout.ms); look at" in fact
+    assert "has not been acknowledged for 0.5 s (offset.flush.timeout.ms); look at" in fact
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, ends=True)
 
 
