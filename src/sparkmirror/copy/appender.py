@@ -201,9 +201,14 @@ class Appender:
         self.channel.send(api_key, version, pieces, flexible=flexible, tag=tag, timeout_s=self._timeout_s)
 
     def find_late(self, now: float, longest_s: float) -> list[Cursor]:
-        """Partitions whose batches have waited so long for their acknowledgement. Each request is told of once."""
+        """Partitions whose batches have waited so long for their acknowledgement. Each request is told of once.
+
+        A broker that throttles us reads nothing meanwhile: that time does not count.
+        """
         oldest = self.channel.pending[0] if self.channel.pending else None
-        if oldest is None or oldest is self._late or now < oldest.deadline - self._timeout_s + longest_s:
+        if oldest is None or oldest is self._late:
+            return []
+        if now < max(oldest.deadline - self._timeout_s, self.paused_until) + longest_s:
             return []
         self._late = oldest
         sent = oldest.tag.sent.values() if isinstance(oldest.tag, _Batches) else ()

@@ -95,8 +95,9 @@ def test_an_append_that_is_not_acknowledged_is_said_once() -> None:
     roster.take_fetched(cursor, fetched(0), 0.0)
     appender.offer(cursor)
     appender.send()
+    appender.paused_until = 1.0  # the broker throttled us until then
     said = []
-    for now in (0.0, 2.9, 3.1, 4.0):
+    for now in (0.0, 3.9, 4.1, 5.0):
         roster.note_late(appender, now)
         said.append([(r.kind, r.error.partition(" has")[0]) for r in roster.book.take()])
     assert said == [[], [], [(WAITING, "flush-timeout: an append to h:1")], []]
