@@ -17,7 +17,7 @@ from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
 from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
-from sparkmirror.control.leadership import SKEW_MARGIN_S, silence_limit_s
+from sparkmirror.control.leadership import SKEW_MARGIN_S, longest_lease_s, silence_limit_s
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.open_transactions import TransactionWatch
 from sparkmirror.control.storage import refuse_impossible_factors
@@ -39,9 +39,7 @@ log = logging.getLogger("sparkmirror.flow")
 LEADERSHIP_EVERY_S = 2.0
 # A generation lasts about one round; rounds that are planned early share it.
 FENCES_A_GENERATION = 4 * FENCE_STEP
-CALM_LEASE_S = 60.0  # a round while nothing happens
-CALM_ENDS_S = 30.0  # how often logs' ends are asked for meanwhile
-LONGEST_LEASE = 2  # times lease.seconds, if no successor comes
+CALM_ENDS_S = 30.0  # how often logs' ends are asked for while nothing happens
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
 COMPLAIN_EVERY_S = 60.0
@@ -189,8 +187,7 @@ class FlowKeeper:
         )
 
     def _longest_s(self, calm: bool) -> float:
-        """A lease lasts longer than its round only if no successor comes."""
-        return LONGEST_LEASE * self.flow.lease_s + (CALM_LEASE_S if calm else 0.0)
+        return longest_lease_s(self.flow.lease_s, calm=calm)
 
     @property
     def may_be_calm(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ from sparkmirror.sync.acls import AclSync
 from sparkmirror.sync.configs import ConfigSync
 from sparkmirror.sync.deletes import is_gone, plan_deletes
 from sparkmirror.sync.topics import TopicMaker, unknown_text
-from sparkmirror.topology.acls import Acl
+from sparkmirror.topology.acls import OPERATIONS, Acl
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.factors import why_impossible
 from sparkmirror.topology.internal_topics import InternalTopicPlan, plan_heartbeats_topic, plan_internal_topics
@@ -197,16 +197,12 @@ def _creation(cluster: str, topic: str, partitions: int, factor: int, configs: M
 
 
 _PATTERNS = {3: "literal", 4: "prefixed"}
-_OPERATIONS: Sequence[str] = (
-    "UNKNOWN", "ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION",
-    "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS",
-)  # fmt: skip
 _PERMISSIONS = {2: "DENY", 3: "ALLOW"}
 
 
 def describe_acl(acl: Acl) -> str:
     """`ALLOW READ to User:x from *`, in the words of kafka-acls."""
-    operation = _OPERATIONS[acl.operation] if 0 <= acl.operation < len(_OPERATIONS) else str(acl.operation)
+    operation = OPERATIONS[acl.operation] if 0 <= acl.operation < len(OPERATIONS) else str(acl.operation)
     permission = _PERMISSIONS.get(acl.permission, str(acl.permission))
     pattern = _PATTERNS.get(acl.pattern, str(acl.pattern))
     return f"{permission} {operation} to {acl.principal} from {acl.host} ({pattern})"
