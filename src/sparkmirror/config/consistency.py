@@ -8,6 +8,7 @@ from sparkmirror.config.findings import Findings
 from sparkmirror.config.loops import find_loop
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.config.properties import line_of
+from sparkmirror.config.rename_loops import find_rename_loop
 from sparkmirror.config.settings import Settings
 
 
@@ -16,6 +17,7 @@ def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Fin
     circle = find_loop(flows)
     if circle is None:
         _refuse_rows_both_ways(flows, settings, findings)
+        _refuse_rename_loops(flows, settings, findings)
         return
     first = circle[0]
     way = "->".join((first.source.alias, *(flow.target.alias for flow in circle)))
@@ -25,6 +27,21 @@ def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Fin
         f"{first.name}.enabled: with {first.naming.policy_class.rpartition('.')[2]} topics keep their names, and on "
         f"the way {way} a record would come back for ever: expected {cure}one flow less, or topics that have no "
         "name in common",
+    )
+
+
+def _refuse_rename_loops(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
+    loop = find_rename_loop(flows)
+    if loop is None:
+        return
+    flow = next(flow for flow in loop.circle if flow.naming.topics_map)
+    clusters = [loop.circle[0].source.alias, *(each.target.alias for each in loop.circle)]
+    way = ", ".join(f"{name} on {alias}" for name, alias in zip(loop.names, clusters, strict=True))
+    entry = settings.entries.get(f"{flow.name}.topics.map") or settings.entries.get("topics.map")
+    findings.error(
+        line_of(entry),
+        f"topics.map: a topic would be {way}, and so on, so that a record would come back for ever: expected one of "
+        f"{' and '.join(each.name for each in loop.circle)} to leave it out (topics.exclude), or another name",
     )
 
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.config.renames import Renames
 from sparkmirror.topology.choose import choose_config_filter, choose_policy, choose_topic_filter
 from sparkmirror.topology.filters import TopicFilter
 from sparkmirror.topology.partition import TopicPartition
 from sparkmirror.topology.policy import ReplicationPolicy, hops_back
-from sparkmirror.topology.renames import Renames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
