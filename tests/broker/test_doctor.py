@@ -31,11 +31,11 @@ def troubles(verdicts: list[Verdict]) -> dict[tuple[str, str], Verdict]:
     return {(v.about, v.check): v for v in verdicts if v.level is not Level.PASS}
 
 
-def set_on_all_brokers(servers: str, name: str, value: str | None) -> None:
+def set_on_broker(servers: str, name: str, value: str | None) -> None:
     """None removes."""
     kind = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
     entry = ConfigEntry(name, value or "", incremental_operation=kind)
-    resource = ConfigResource(ConfigResource.Type.BROKER, "", incremental_configs=[entry])
+    resource = ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=[entry])
     AdminClient({"bootstrap.servers": servers}).incremental_alter_configs([resource])[resource].result(30)
 
 
@@ -112,8 +112,8 @@ def test_a_target_that_forgets_producers_soon_is_warned_of(pair: Pair, topic: st
         found = troubles(examined(file)).get((flow, "producers"))
         return found is not None and "producer.id.expiration.ms of cluster B is 30000" in found.said
 
-    set_on_all_brokers(pair.target, "producer.id.expiration.ms", "30000")
+    set_on_broker(pair.target, "producer.id.expiration.ms", "30000")
     try:
         await_condition(is_warned, "the broker to take the setting", 15)
     finally:
-        set_on_all_brokers(pair.target, "producer.id.expiration.ms", None)
+        set_on_broker(pair.target, "producer.id.expiration.ms", None)

@@ -17,6 +17,7 @@ def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Fin
     circle = find_loop(flows)
     if circle is None:
         _refuse_rows_both_ways(flows, settings, findings)
+        _refuse_prefixes_apart(flows, settings, findings)
         _refuse_rename_loops(flows, settings, findings)
         return
     first = circle[0]
@@ -54,6 +55,17 @@ def _refuse_rows_both_ways(flows: Sequence[FlowConfig], settings: Settings, find
                 "pipeline.path: rows do not tell what came from the other side, as identity.bidirectional needs: "
                 "expected batches",
             )
+
+
+def _refuse_prefixes_apart(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
+    """Each flow looks into the other's claims for what the other wrote."""
+    prefixes = {flow.name: flow.naming.internal_prefix for flow in flows if flow.naming.is_mutual}
+    for flow in flows:
+        back = prefixes.get(f"{flow.target.alias}->{flow.source.alias}")
+        if flow.name in prefixes and back not in (None, prefixes[flow.name]):
+            key = "replication.internal.topic.prefix"
+            entry = settings.entries.get(f"{flow.name}.{key}") or settings.entries.get(key)
+            findings.error(line_of(entry), f"{key}: identity.bidirectional needs the same both ways, got also {back}")
 
 
 def warn_of_contradictions(flows: Iterable[FlowConfig], settings: Settings, findings: Findings) -> None:

@@ -27,12 +27,13 @@ from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACT
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.rights import may_use_transactions, may_write_markers
-from sparkmirror.offsets.claims import Claims, claims_topic
+from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.leases import plan_leases
 from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
 
 log = logging.getLogger("sparkmirror.flow")
 
@@ -63,13 +64,14 @@ class FlowKeeper:
         self.view = View()
         self.source = Cluster(flow_address(flow.source, flow))
         self.target = Cluster(flow_address(flow.target, flow))
+        self._storage = Storage.of(flow)
         self._ledger = ledger
         self._changed = changed
-        self._claims = Claims(self.target, flow.source.alias, flow.internal_replication_factor)
+        self._claims = Claims(self.target, self._storage, flow.internal_replication_factor)
         self._discovery = Discovery(flow, self.source, self.target, self._claims)
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
         self._deleted_ids: set[str] = set()  # of remote topics that ended with their source
-        self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
+        self._progress = ProgressTopic(self.target, self._storage, flow.internal_replication_factor)
         self._facts = FactWriter(flow, self.target)
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
         self._holes = HoleWatch()
@@ -154,6 +156,7 @@ class FlowKeeper:
                 unguarded_wait_s=max(0.0, self._unguarded_until - time.monotonic()),
                 is_calm=calm,
                 rules=self._rules(len(groups)),
+                storage=self._storage,
             )
             for index, group in enumerate(groups)
         ]
@@ -281,7 +284,8 @@ class FlowKeeper:
         """
         if not self.flow.naming.is_mutual:
             return ()
-        other = Claims(self.source, self.flow.target.alias, self.flow.internal_replication_factor)
+        theirs = Storage.named(self.flow.target.alias, self.flow.naming.internal_prefix)
+        other = Claims(self.source, theirs, self.flow.internal_replication_factor)
         return (other.claim_producer_id(),)
 
     def read_again(self) -> None:
@@ -299,9 +303,7 @@ class FlowKeeper:
 
     def _probe_filling(self, producer_id: int) -> str:
         """How holes can be filled here: known before the first byte of a topic."""
-        if self.flow.offsets_preserve == NEVER or may_write_markers(
-            self.target, claims_topic(self.flow.source.alias), producer_id
-        ):
+        if self.flow.offsets_preserve == NEVER or may_write_markers(self.target, self._storage.claims, producer_id):
             return MARKERS
         name = f"sparkmirror.{self.flow.source.alias}.{self.flow.target.alias}.probe"
         return TRANSACTIONS if may_use_transactions(self.target, name) else NOTHING

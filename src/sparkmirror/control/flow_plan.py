@@ -13,7 +13,7 @@ from sparkmirror.control.storage import plan_storage_topics
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.log import format_topic_id
-from sparkmirror.offsets.claims import claims_topic, read_memory
+from sparkmirror.offsets.claims import read_memory
 from sparkmirror.offsets.topic_memory import TopicMemory
 from sparkmirror.sync.acls import AclSync
 from sparkmirror.sync.configs import ConfigSync
@@ -24,6 +24,7 @@ from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.factors import why_impossible
 from sparkmirror.topology.internal_topics import InternalTopicPlan, plan_heartbeats_topic, plan_internal_topics
 from sparkmirror.topology.select import TopicSelector, plan_topics
+from sparkmirror.topology.storage import Storage
 
 AT_ONCE = 8  # flows that are asked at the same time
 
@@ -88,8 +89,9 @@ class _Planner:
         self._here = source.fetch_metadata()
         self._there = target.fetch_metadata()
         self._topics = plan_topics(count_partitions(self._here), count_partitions(self._there), self._selector)
-        has_claims = claims_topic(flow.source.alias) in self._there.topics
-        self._memory = read_memory(target, flow.source.alias) if has_claims else TopicMemory()
+        storage = Storage.of(flow)
+        has_claims = storage.claims in self._there.topics
+        self._memory = read_memory(target, storage) if has_claims else TopicMemory()
         self._notes: list[str] = []
 
     def plan(self) -> FlowPlan:

@@ -9,6 +9,7 @@ from typing import Any
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.protocol.fetch import READ_COMMITTED
 from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 FAIL, CONTINUE = "fail", "continue"
@@ -77,6 +78,7 @@ class Lease:
     """What a task needs to know. `unguarded_wait_s`: see `copy.position`. `heartbeats`: to be emitted meanwhile.
 
     `is_calm`: a long one, since nothing has happened for a while; the desk wants to hear when something does.
+    `storage` None: under the usual names.
     `fence` is higher than that of every earlier lease of the flow, by `FENCE_STEP` at least: markers carry it.
     """
 
@@ -92,6 +94,12 @@ class Lease:
     is_calm: bool = False
     rules: Rules = field(default_factory=Rules)
     heartbeats: tuple[Heartbeat, ...] = ()
+    storage: Storage | None = None
+
+    @property
+    def kept_in(self) -> Storage:
+        """Where its progress stands."""
+        return self.storage or Storage.named(self.source.alias)
 
     @property
     def transactional_id(self) -> str:
@@ -111,6 +119,7 @@ class Lease:
                 "target": _address(fields["target"]),
                 "partitions": tuple(_partition(p) for p in fields["partitions"]),
                 "rules": Rules(**fields["rules"] | {"skip_producers": tuple(fields["rules"]["skip_producers"])}),
+                "storage": Storage(**fields["storage"]) if fields["storage"] else None,
                 "heartbeats": tuple(Heartbeat(**h | {"target": _address(h["target"])}) for h in fields["heartbeats"]),
             }
         )

@@ -21,7 +21,9 @@ def judge_producers(flow: FlowConfig, target: ClusterFacts) -> Iterator[Verdict]
     known = {key: min(target.values(key).values(), default=None) for key in _LOST}
     if known[PRODUCERS] is None:
         said = f"not checked: {target.configs_problem or f'the brokers do not tell {PRODUCERS}'}"
-        yield judge.skips(said, f"give the user DESCRIBE_CONFIGS on cluster {target.alias}")
+        yield judge.skips(
+            said, f"let the brokers be reached, and give the user DESCRIBE_CONFIGS on cluster {target.alias}"
+        )
         return
     longest_ms = int(longest_lease_s(flow.lease_s, calm=True) * 1000)
     found = [

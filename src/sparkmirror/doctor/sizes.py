@@ -47,7 +47,8 @@ def _find(judge: Judge, facts: FlowFacts, target: ClusterFacts, limits: dict[str
             f"{limits[worst]}",
         )
     follower = min(target.values(OF_FOLLOWER).values(), default=largest)
-    if largest > max(follower, KAFKAS_OWN):
+    has_followers = target.metadata is not None and len(target.metadata.brokers) > 1
+    if has_followers and largest > max(follower, KAFKAS_OWN):
         yield judge.warns(
             f"{OF_FOLLOWER} of cluster {target.alias} is {follower}: followers fetch larger batches one by one",
             f"set it to {largest} or more",

@@ -86,3 +86,10 @@ def test_renames_that_undo_one_another_are_refused(pairs: str, more: str, way: s
 )
 def test_renames_that_end_somewhere_are_permitted(more: str) -> None:
     parse("a->b b->a", more)
+
+
+def test_names_both_ways_need_one_prefix_both_ways() -> None:
+    mutual = IDENTITY + "identity.bidirectional=true\n"
+    parse("a->b b->a", mutual + "replication.internal.topic.prefix=x\n")
+    with pytest.raises(ConfigError, match=r"replication\.internal\.topic\.prefix: .* the same both ways"):
+        parse("a->b b->a", mutual + "a->b.replication.internal.topic.prefix=x\n")

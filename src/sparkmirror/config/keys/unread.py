@@ -91,6 +91,11 @@ _BETTER: tuple[tuple[str, tuple[Reader, ...], str], ...] = (
         (Reader.FILE,),
         "dedicated.mode.enable.internal.rest",
     ),
+    (
+        "the file is read at each start, so there is no topic of configurations",
+        _WORKER,
+        "config.storage.topic config.storage.replication.factor",
+    ),
     ("what is in flight is finished within five seconds", _WORKER, "task.shutdown.graceful.timeout.ms"),
     ("there are never more tasks than tasks.max", _CONNECTOR, "tasks.max.enforce"),
     ("only providers whose values expire act on it, and none here has such", _CONNECTOR, "config.action.reload"),
