@@ -99,6 +99,11 @@ _BETTER: tuple[tuple[str, tuple[Reader, ...], str], ...] = (
     ("what is in flight is finished within five seconds", _WORKER, "task.shutdown.graceful.timeout.ms"),
     ("there are never more tasks than tasks.max", _CONNECTOR, "tasks.max.enforce"),
     ("only providers whose values expire act on it, and none here has such", _CONNECTOR, "config.action.reload"),
+    (
+        "configurations are changed key by key, and no others are touched",
+        _CONNECTOR,
+        "use.incremental.alter.configs",
+    ),
     ("the version is that of sparkmirror", _CONNECTOR, "connector.plugin.version"),
     ("the connectors are built in", _CONNECTOR, "connector.class"),
     (
@@ -109,9 +114,9 @@ _BETTER: tuple[tuple[str, tuple[Reader, ...], str], ...] = (
     ),
 )
 
-# Of what is not there yet: metrics, config sync, deadlines of whole calls.
+# Of what is not there yet: metrics, deadlines of whole calls.
 _LATER: tuple[tuple[tuple[Reader, ...], str], ...] = (
-    (_CONNECTOR, "use.incremental.alter.configs add.source.alias.to.metrics auto.include.jmx.reporter"),
+    (_CONNECTOR, "add.source.alias.to.metrics auto.include.jmx.reporter"),
     (_WORKER_ONLY, "metrics.num.samples metrics.recording.level metrics.sample.window.ms"),
     (
         _SOURCE,
