@@ -117,3 +117,15 @@ def test_a_target_that_forgets_producers_soon_is_warned_of(pair: Pair, topic: st
         await_condition(is_warned, "the broker to take the setting", 15)
     finally:
         set_on_broker(pair.target, "producer.id.expiration.ms", None)
+
+
+def test_every_release_can_be_examined(versioned: KafkaCluster, topic: str, tmp_path: Path) -> None:
+    create_topic(versioned.bootstrap_servers, topic, 1)
+    servers = versioned.bootstrap_servers
+    verdicts = examined(write_flow(tmp_path, servers, servers, topic, ONE))
+    found = troubles(verdicts)
+    assert all(verdict.level is not Level.FAIL for verdict in found.values())
+    is_old = versioned.version.startswith(("2.", "3.2"))
+    skipped = {check for (_, check), verdict in found.items() if verdict.level is Level.SKIP}
+    assert skipped <= {"clock", "producers"} and ("clock" in skipped) == is_old
+    assert (("B", "versions") in found) == versioned.version.startswith("2.")

@@ -15,13 +15,13 @@ from sparkmirror.doctor.ask_cluster import ask_cluster, living
 from sparkmirror.doctor.ask_flow import FlowAsker
 from sparkmirror.doctor.clock import judge_clock
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts
-from sparkmirror.doctor.machine import try_java, try_spark
+from sparkmirror.doctor.machine import SparkTrial, try_java
 from sparkmirror.doctor.producers import judge_producers
 from sparkmirror.doctor.reach import judge_names, judge_reach
 from sparkmirror.doctor.replicas import judge_replicas
 from sparkmirror.doctor.rights import judge_rights, judge_topics
 from sparkmirror.doctor.sizes import judge_sizes
-from sparkmirror.doctor.verdict import Judge, Verdict
+from sparkmirror.doctor.verdict import Judge, Level, Verdict
 from sparkmirror.doctor.versions import judge_versions
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
@@ -33,11 +33,12 @@ OF_CLUSTERS: tuple[Callable[[ClusterFacts], Iterator[Verdict]], ...] = (judge_na
 
 def examine(config: MirrorConfig) -> list[Verdict]:
     """Spark takes the longest, and starts while the clusters are asked."""
-    with ThreadPoolExecutor(1, thread_name_prefix="spark") as pool:
-        java = try_java()
-        spark = pool.submit(try_spark, config.spark) if java.level == "PASS" else None
-        clusters = examine_clusters(config)
-        return [java, *([spark.result()] if spark else []), *clusters]
+    java = try_java()
+    if java.level is not Level.PASS:
+        return [java, *examine_clusters(config)]
+    spark = SparkTrial(config.spark)
+    clusters = examine_clusters(config)
+    return [java, spark.result(), *clusters]
 
 
 def examine_clusters(config: MirrorConfig) -> list[Verdict]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from sparkmirror.topology.topic_configs import Entries, plan_new_configs
 
 READING = ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")
 KEEPING = ("READ", "WRITE", "DESCRIBE")
+_PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _INTERNAL = {"WRITE": "the flow is mirrored without what is written there"}
 
 
@@ -38,7 +40,8 @@ class Asked:
 
 def plan_needs(flow: FlowConfig, plan: TopicPlan, asked: Asked) -> Iterator[TopicNeed]:
     source, target = flow.source.alias, flow.target.alias
-    yield from (TopicNeed(cluster=source, topic=pair.topic, must=READING) for pair in plan.pairs)
+    topics = dict.fromkeys((*(pair.topic for pair in plan.pairs), *_named_topics(flow)))
+    yield from (TopicNeed(cluster=source, topic=topic, must=READING) for topic in topics)
     for topic in plan_storage_topics(flow):
         yield _internal(target, topic, must=KEEPING)
     for topic in plan_internal_topics(flow, choose_policy(flow)):
@@ -53,6 +56,12 @@ def plan_needs(flow: FlowConfig, plan: TopicPlan, asked: Asked) -> Iterator[Topi
             shape=shapes.get(remote),
             factor_key="replication.factor",
         )
+
+
+def _named_topics(flow: FlowConfig) -> Iterator[str]:
+    """Topics that the file names: one that the user may not see is in no list of topics."""
+    selector = TopicSelector.of(flow)
+    return (name for name in flow.topics if _PLAIN_NAME.fullmatch(name) and selector.should_replicate(name))
 
 
 def plan_pair_needs(pair: FlowConfig) -> Iterator[TopicNeed]:

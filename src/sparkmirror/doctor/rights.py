@@ -67,6 +67,9 @@ def _lacks_of_topic(facts: FlowFacts, need: TopicNeed) -> Iterator[Lack]:
         yield from (Lack(need.cluster, op, lost) for op, lost in need.should.items() if op not in operations)
         return
     lost = STOPS if need.must else next(iter(need.should.values()), STOPS)
+    shown = facts.rights[need.cluster].of_topics.get(need.topic)
+    if shown is not None and shown.error in codes.FORBIDDEN:
+        yield Lack(need.cluster, "DESCRIBE", lost)
     refused = facts.refused.get(need.cluster, {}).get(need.topic)
     if refused is not None and refused.code in codes.FORBIDDEN:
         yield Lack(need.cluster, "CREATE", lost)

@@ -282,6 +282,14 @@ def test_a_topic_that_may_not_be_made_or_written_fails() -> None:
     assert [v.said.partition(" ")[0] for v in judge_rights(facts, clusters())] == ["CREATE", "WRITE"]
 
 
+def test_a_topic_that_is_not_shown_needs_describe() -> None:
+    hidden = {"b": Rights(ALL, {"t": TopicRights(error=codes.TOPIC_AUTHORIZATION_FAILED)})}
+    verdict = only(
+        judge_rights(flow_facts(TopicNeed(cluster="b", topic="t", must=("READ",)), rights=hidden), clusters())
+    )
+    assert verdict.level is Level.FAIL and verdict.said == "DESCRIBE is missing on 1 topic of b: t"
+
+
 def test_a_topic_that_a_policy_forbids_is_no_matter_of_rights() -> None:
     facts = flow_facts(remotes={"t": "a.t"}, refused={"b": {"a.t": BrokerError(44, "POLICY_VIOLATION (44)")}})
     assert "POLICY_VIOLATION" in only(judge_topics(facts)).said
@@ -326,6 +334,13 @@ def test_a_flow_needs_its_topics_on_both_sides_and_its_internal_ones() -> None:
     assert needs["b", "a.t"].shape == TopicShape("a.t", 3, 2, {"retention.ms": "9"})
     assert needs["b", "a.t"].should.keys() == {"ALTER", "DELETE"}
     assert needs["b", "mm2-claims.a.internal"].factor_key == "offset.storage.replication.factor"
+
+
+def test_topics_that_the_file_names_are_asked_for_though_they_are_not_listed() -> None:
+    flow = flow_of("topics=t, secret, none-of.*, left-out\ntopics.exclude=left-out\n")
+    here, there = metadata(topic("t")), metadata()
+    needs = plan_needs(flow, plan_flow_topics(flow, here, there), Asked(here=here, there=there, configs={}))
+    assert [n.topic for n in needs if n.cluster == "a" and not n.shape] == ["t", "secret"]
 
 
 def test_many_names_are_counted() -> None:
