@@ -194,12 +194,12 @@ def doctor(
     Each cluster: does it answer, can each broker be reached by the name that it
     advertises, what is lost on old brokers, how far is its clock from ours.
     Each flow: rights of the user on both sides, replicas against live brokers and
-    min.insync.replicas, sizes of records, how long the target remembers producers.
+    min.insync.replicas, sizes of records, the target's memory of producers.
 
-    RESULT is PASS, WARN (it runs, but something is lost), FAIL (it would not work)
-    or SKIP (could not be checked). What is not PASS says what helps.
+    RESULT is PASS, WARN (it runs, but something is lost), FAIL (it would not
+    work) or SKIP (could not be checked). What is not PASS says what helps.
 
-    [bold]sparkmirror doctor mm2.properties[/bold]           about ten seconds, most of it Spark's start
+    [bold]sparkmirror doctor mm2.properties[/bold]           takes about ten seconds
     [bold]sparkmirror doctor mm2.properties --json[/bold]    for programs
 
     Exit code 0: nothing failed, 1: something did, 2: the file is wrong.
