@@ -36,7 +36,8 @@ def set_on_broker(servers: str, name: str, value: str | None) -> None:
     kind = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
     entry = ConfigEntry(name, value or "", incremental_operation=kind)
     resource = ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=[entry])
-    AdminClient({"bootstrap.servers": servers}).incremental_alter_configs([resource])[resource].result(30)
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.incremental_alter_configs([resource])[resource].result(30)
 
 
 def test_what_is_well_passes_and_nothing_is_made(pair: Pair, topic: str, tmp_path: Path) -> None:

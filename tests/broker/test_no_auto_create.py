@@ -44,7 +44,8 @@ def test_neither_asking_nor_copying_makes_a_topic_that_nobody_planned(tmp_path: 
             mirror.await_topics(1)
             mirror.round(0.6)
             assert total(servers, f"{alias}.there") == 1
-            AdminClient({"bootstrap.servers": servers}).delete_topics(["there"])["there"].result(30)
+            admin = AdminClient({"bootstrap.servers": servers})
+            admin.delete_topics(["there"])["there"].result(30)
             await_condition(lambda: "there" not in topics(servers), "the deletion", 15)
             mirror.await_topics(0)
         own = {f"mm2-{kind}.{alias}.internal" for kind in ("claims", "offsets", "status")}
