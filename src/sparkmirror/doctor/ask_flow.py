@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts, TopicNeed
@@ -19,6 +19,13 @@ from sparkmirror.protocol import codes
 _ANY_PRODUCER = 0
 
 T = TypeVar("T")
+
+
+class _Side(NamedTuple):
+    rights: Rights
+    configs: Described
+    refused: Mapping[str, BrokerError]
+    appendable: Mapping[str, bool]
 
 
 class FlowAsker:
@@ -45,35 +52,35 @@ class FlowAsker:
         return self._ask_topics(tuple(plan_needs(self._flow, plan, asked)), remotes, described)
 
     def _ask_topics(self, needs: tuple[TopicNeed, ...], remotes: Mapping[str, str], described: Described) -> FlowFacts:
-        rights: dict[str, Rights] = {}
-        configs = {self._flow.source.alias: described}
-        refused: dict[str, Mapping[str, BrokerError]] = {}
-        appendable: dict[str, Mapping[str, bool]] = {}
-        for alias in dict.fromkeys(need.cluster for need in needs):
-            cluster = self._clusters[alias]
-            topics = [need.topic for need in needs if need.cluster == alias]
-            given = self._try(alias, lambda c=cluster, t=topics: fetch_rights(c, t))  # type: ignore[misc]
-            if given is None:
-                continue
-            rights[alias] = given
-            there = {name for name, topic in given.of_topics.items() if not topic.error}
-            if alias == self._flow.target.alias:
-                configs[alias] = self._describe(alias, there)
-            new = [n.shape for n in needs if n.cluster == alias and n.shape is not None and n.topic not in there]
-            refused[alias] = self._try(alias, lambda c=cluster, s=new: validate_topics(c, s)) or {}  # type: ignore[misc]
-            names = [shape.name for shape in new]
-            appendable[alias] = self._try(alias, lambda c=cluster, n=names: may_append(c, n)) or {}  # type: ignore[misc]
+        aliases = dict.fromkeys(need.cluster for need in needs)
+        sides = {alias: self._ask_side(alias, [need for need in needs if need.cluster == alias]) for alias in aliases}
+        asked = {alias: side for alias, side in sides.items() if side is not None}
+        configs = {alias: side.configs for alias, side in asked.items()}
         return FlowFacts(
             flow=self._flow,
             needs=needs,
             remotes=remotes,
-            rights=rights,
-            configs=configs,
-            refused=refused,
-            appendable=appendable,
+            rights={alias: side.rights for alias, side in asked.items()},
+            configs=configs | {self._flow.source.alias: described},
+            refused={alias: side.refused for alias, side in asked.items()},
+            appendable={alias: side.appendable for alias, side in asked.items()},
             may_write_markers=self._may_write_markers() if remotes else None,
             syncs_acls=bool(remotes) and self._syncs_acls(),
             problems=self._problems,
+        )
+
+    def _ask_side(self, alias: str, needs: list[TopicNeed]) -> _Side | None:
+        cluster = self._clusters[alias]
+        rights = self._try(alias, lambda: fetch_rights(cluster, [need.topic for need in needs]))
+        if rights is None:
+            return None
+        there = {name for name, topic in rights.of_topics.items() if not topic.error}
+        new = [need.shape for need in needs if need.shape is not None and need.topic not in there]
+        return _Side(
+            rights,
+            self._describe(alias, there) if alias == self._flow.target.alias else Described(),
+            self._try(alias, lambda: validate_topics(cluster, new)) or {},
+            self._try(alias, lambda: may_append(cluster, [shape.name for shape in new])) or {},
         )
 
     def _may_write_markers(self) -> bool | None:
