@@ -56,12 +56,13 @@ class FlowAsker:
         sides = {alias: self._ask_side(alias, [need for need in needs if need.cluster == alias]) for alias in aliases}
         asked = {alias: side for alias, side in sides.items() if side is not None}
         configs = {alias: side.configs for alias, side in asked.items()}
+        configs.setdefault(self._flow.source.alias, Described()).found.update(described.found)
         return FlowFacts(
             flow=self._flow,
             needs=needs,
             remotes=remotes,
             rights={alias: side.rights for alias, side in asked.items()},
-            configs=configs | {self._flow.source.alias: described},
+            configs=configs,
             refused={alias: side.refused for alias, side in asked.items()},
             appendable={alias: side.appendable for alias, side in asked.items()},
             may_write_markers=self._may_write_markers() if remotes else None,
@@ -78,7 +79,7 @@ class FlowAsker:
         new = [need.shape for need in needs if need.shape is not None and need.topic not in there]
         return _Side(
             rights,
-            self._describe(alias, there) if alias == self._flow.target.alias else Described(),
+            self._describe(alias, {need.topic for need in needs if need.factor_key} & there),
             self._try(alias, lambda: validate_topics(cluster, new)) or {},
             self._try(alias, lambda: may_append(cluster, [shape.name for shape in new])) or {},
         )
