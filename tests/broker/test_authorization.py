@@ -18,10 +18,12 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.control import flow as flow_module
+from sparkmirror.doctor.examine import examine_clusters
 from sparkmirror.embedded import KafkaCluster
 from sparkmirror.embedded.ports import HOST, reserve_port
-from tests.support.flows import write_flow
+from tests.support.flows import only_flow, write_flow
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, produce, total
 from tests.support.local_mirror import LocalMirror, mirroring
@@ -193,3 +195,31 @@ def test_who_may_not_write_markers_fills_with_transactions_and_else_translates(
         assert "translated  the target permits neither markers nor transactions, so holes can't be filled" in status
         guarded.add(ResourceType.BROKER, "kafka-cluster", AclOperation.ALTER, ALLOW)
         await_condition(lambda: not mirror.facts(), "markers to be permitted", 10)
+
+
+def test_the_doctor_names_each_right_that_is_missing(guarded: Guarded, tmp_path: Path) -> None:
+    for topic in ("sick-a", "sick-b"):
+        create_topic(guarded.servers, topic, 1)
+    one = {"replication.internal.topic.replication.factor": "1", "emit.heartbeats.enabled": "false"}
+    file = write_flow(tmp_path, guarded.servers, guarded.servers, "sick-.*", one)
+    alias = only_flow(file).source.alias
+    guarded.add(TOPIC, "sick-a", AclOperation.READ, DENY)
+    guarded.add(TOPIC, f"{alias}.sick-b", AclOperation.WRITE, DENY)
+    guarded.add(TOPIC, f"mm2-status.{alias}.internal", AclOperation.CREATE, DENY)
+    guarded.add(ResourceType.BROKER, "kafka-cluster", AclOperation.CREATE, DENY)
+
+    wanted = (
+        f"FAIL READ is missing on 1 topic of {alias}: sick-a",
+        f"FAIL WRITE is missing on 1 topic of B: {alias}.sick-b",
+        f"FAIL CREATE is missing on 1 topic of B: mm2-status.{alias}.internal",
+        "WARN ALTER is missing on the cluster B: holes are filled by empty transactions",
+        "WARN ALTER is missing on the cluster B: rights (ACLs) are not kept alike",
+    )
+    said: list[str] = []
+
+    def is_named() -> bool:
+        said[:] = [f"{v.level} {v.said}" for v in examine_clusters(load_mirror_config(file)) if v.check == "rights"]
+        return all(any(text.startswith(each) for text in said) for each in wanted)
+
+    await_condition(is_named, "the rights to be gone", 15)
+    assert len(said) == len(wanted)

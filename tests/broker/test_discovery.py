@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Pair
+from tests.support.flows import write_flow
 from tests.support.kafka_client import (
     add_partitions,
     assert_same,
@@ -15,6 +18,7 @@ from tests.support.kafka_client import (
     topics,
     total,
 )
+from tests.support.local_mirror import mirroring
 from tests.support.mirror_process import MirrorProcess, properties
 
 
@@ -42,3 +46,24 @@ def test_a_new_topic_and_an_added_partition_are_mirrored_within_15_s(pair: Pair,
         assert took < 15
     for name in (first, second):
         assert_same(read_all(pair.source, name), read_all(pair.target, f"A.{name}"))
+
+
+def test_without_refresh_what_comes_later_is_not_mirrored(pair: Pair, topic: str, tmp_path: Path) -> None:
+    extra = {"refresh.topics.enabled": "false", "refresh.topics.interval.seconds": "0.2"}
+    first, second = f"{topic}-first", f"{topic}-second"
+    create_topic(pair.source, first, 1)
+    file = write_flow(tmp_path, pair.source, pair.target, f"{topic}-.*", extra)
+    with mirroring(file) as mirror:
+        mirror.await_topics(1)
+        remotes = [f"{mirror.flow.source.alias}.{name}" for name in (first, second)]
+        create_topic(pair.source, second, 1)
+        add_partitions(pair.source, first, 2)
+        produce(pair.source, first, [{"value": b"0", "partition": 0}])
+        # Both were there before this record, and a look that sees it sees them.
+        await_condition(
+            lambda: any(e.source == 1 for e in (mirror.keeper.view.ends or {}).values()), "a later look", 15
+        )
+        mirror.round()
+        assert total(pair.target, remotes[0]) == 1
+        assert remotes[1] not in topics(pair.target)
+        assert len(mirror.keeper.view.landscape.partitions if mirror.keeper.view.landscape else ()) == 1

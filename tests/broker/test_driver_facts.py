@@ -13,8 +13,9 @@ from sparkmirror.control.survey import survey_flow
 from sparkmirror.copy.receipt import GOES_ON, STOPPED, Receipt
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.facts_topic import FactsTopic, facts_topic
+from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import add_partitions, await_condition, create_topic, produce, topics
@@ -38,13 +39,13 @@ def make_flow(pair: Pair, tmp_path: Path) -> Callable[[str, Mapping[str, str]], 
 def read_facts(flow: FlowConfig) -> Facts:
     target = ClusterAddress(alias="B", bootstrap=flow.target.bootstrap_servers)
     with Cluster(target) as cluster:
-        return FactsTopic(cluster, flow.source.alias).read()
+        return FactsTopic(cluster, Storage.of(flow)).read()
 
 
 def write_facts(flow: FlowConfig, facts: Facts) -> None:
     target = ClusterAddress(alias="B", bootstrap=flow.target.bootstrap_servers)
     with Cluster(target) as cluster:
-        topic = FactsTopic(cluster, flow.source.alias, 1)
+        topic = FactsTopic(cluster, Storage.of(flow), 1)
         topic.ensure()
         topic.write(facts)
 
@@ -146,4 +147,4 @@ def test_only_the_leader_writes_facts(pair: Pair, topic: str, make_flow: Callabl
         second.stop()
         await_condition(lambda: first.view.leads, "the first to lead again", 30)
         assert known_to_first.facts(flow.name)[topic, 0].name == "gap"
-    assert facts_topic(flow.source.alias) in topics(pair.target)
+    assert Storage.of(flow).status in topics(pair.target)

@@ -26,6 +26,7 @@ from sparkmirror.net.topics import create_topic
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.internal_topic import InternalTopic
 from sparkmirror.protocol import codes, fetch, produce
+from sparkmirror.topology.storage import Storage
 from tests.support.batches import simple_batch
 from tests.support.kafka_client import await_condition
 
@@ -161,7 +162,7 @@ def test_internal_topics_are_written_and_read(cluster: Cluster, topic: str) -> N
 
 
 def test_producer_id_is_claimed_once_and_the_lead_is_taken(cluster: Cluster, topic: str) -> None:
-    one, two = Claims(cluster, topic, 1), Claims(cluster, topic, 1)
+    one, two = (Claims(cluster, Storage.named(topic), 1) for _ in range(2))
     assert one.claim_producer_id() == two.claim_producer_id() >= 0
     one.lead(20.0)
     assert one.leads()

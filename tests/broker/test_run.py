@@ -12,6 +12,7 @@ import pytest
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.kafka_client import await_condition, create_topic, produce, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
@@ -34,7 +35,7 @@ def test_sigterm_finishes_what_is_in_flight_writes_progress_and_exits_0_within_5
             lambda: not any(p.is_running() and p.status() != "zombie" for p in tree), "all processes to end"
         )
     with Cluster(ClusterAddress(alias="B", bootstrap=(pair.target,))) as cluster:
-        progress = ProgressTopic(cluster, "A", 1).read()
+        progress = ProgressTopic(cluster, Storage.named("A"), 1).read()
     assert progress[topic, 0].next_offset == 1000
 
 

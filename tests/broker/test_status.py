@@ -17,6 +17,7 @@ from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import AS_SET, Standing
+from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.flows import only_flow, write_flow
@@ -49,17 +50,17 @@ class Stage:
         return dict(json.loads(self.status("--json")[1])["flows"][0])
 
     def progress(self) -> ProgressTopic:
-        topic = ProgressTopic(self.target, self.source, 1)
+        topic = ProgressTopic(self.target, Storage.named(self.source), 1)
         topic.ensure()
         return topic
 
     def facts(self) -> FactsTopic:
-        topic = FactsTopic(self.target, self.source, 1)
+        topic = FactsTopic(self.target, Storage.named(self.source), 1)
         topic.ensure()
         return topic
 
     def lead(self) -> Claims:
-        claims = Claims(self.target, self.source, 1)
+        claims = Claims(self.target, Storage.named(self.source), 1)
         claims.claim_producer_id()
         claims.lead(20.0)
         return claims

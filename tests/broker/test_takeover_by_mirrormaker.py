@@ -11,6 +11,7 @@ from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.flows import only_flow, write_flow
@@ -36,7 +37,7 @@ def test_mirrormaker_goes_on_from_a_position_that_was_set_and_discards_facts(
     assert run_command("offsets", "set", str(file), flow.name, topic, "3").returncode == 0
     gap = Fact(kind="stopped", name="gap", error="source offsets 1..2 were removed")
     with Cluster(ClusterAddress(alias="B", bootstrap=(pair.target,))) as cluster:
-        facts = FactsTopic(cluster, flow.source.alias, 1)
+        facts = FactsTopic(cluster, Storage.of(flow), 1)
         facts.ensure()
         facts.write({(topic, 0): gap, (topic, -1): gap})
         remote = f"{flow.source.alias}.{topic}"

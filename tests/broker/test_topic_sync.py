@@ -12,8 +12,9 @@ from sparkmirror.embedded import KafkaCluster
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.delete import delete_records
-from sparkmirror.offsets.claims import claims_topic, read_memory
+from sparkmirror.offsets.claims import read_memory
 from sparkmirror.offsets.internal_topic import InternalTopic
+from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, topics, watermarks
@@ -39,13 +40,13 @@ def make_flow(pair: Pair, tmp_path: Path) -> MakeFlow:
 def records_written(flow: FlowConfig) -> int:
     """How far the claim topic is, which tells of every configuration that is set."""
     with Cluster(ClusterAddress(alias="B", bootstrap=flow.target.bootstrap_servers)) as cluster:
-        topic = InternalTopic(cluster, claims_topic(flow.source.alias), partitions=1, replication_factor=-1)
+        topic = InternalTopic(cluster, Storage.of(flow).claims, partitions=1, replication_factor=-1)
         return sum(b'"configs"' in (record.key or b"") for record in topic.read())
 
 
 def names_remembered(flow: FlowConfig, topic: str) -> set[str]:
     with Cluster(ClusterAddress(alias="B", bootstrap=flow.target.bootstrap_servers)) as cluster:
-        return set(read_memory(cluster, flow.source.alias).configs[topic].names)
+        return set(read_memory(cluster, Storage.of(flow)).configs[topic].names)
 
 
 def test_a_topic_is_made_with_the_sources_partitions_and_configurations(

@@ -30,6 +30,10 @@ def _read_progress(key: bytes, value: bytes) -> None:
     progress.parse_record(key, value, "A")
 
 
+def _read_fact(key: bytes, value: bytes) -> None:
+    facts_topic.parse_record("A", key, value)
+
+
 def _read_leader(key: bytes, value: bytes) -> None:
     leader = claims.parse_leadership(InternalRecord(0, 1, key, value, 0), "A")
     str(leader)
@@ -50,8 +54,6 @@ TARGETS = [
     _record_target(
         "progress_record", _read_progress, progress.encode_key("A", "t", 0), progress.encode_value(_STANDING)
     ),
-    _record_target(
-        "fact_record", facts_topic.parse_record, facts_topic.encode_key(("t", 0)), facts_topic.encode_value(_FACT)
-    ),
+    _record_target("fact_record", _read_fact, facts_topic.encode_key("A", ("t", 0)), facts_topic.encode_value(_FACT)),
     _record_target("leader_record", _read_leader, b'{"leader":"A"}', _LEADER),
 ]

@@ -17,19 +17,22 @@ from kafka.protocol.admin import (
     DescribeAclsResponse,
     DescribeConfigsResponse,
     DescribeProducersResponse,
+    DescribeQuorumResponse,
     IncrementalAlterConfigsResponse,
 )
 from kafka.protocol.consumer import OffsetForLeaderEpochResponse
-from kafka.protocol.metadata import ApiVersionsResponse
+from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
 from kafka.protocol.producer import InitProducerIdResponse
 
 from sparkmirror.errors import BrokerError, ProtocolError
 from sparkmirror.net.acls import create_topic_acls, describe_topic_acls
 from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.clock import WITH_TIMES, read_clock
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.configs import change_topic_configs, describe_topic_configs
 from sparkmirror.net.offsets import describe_producer, fetch_epoch_ends
 from sparkmirror.net.response import decode_response
+from sparkmirror.net.rights import fetch_rights
 from sparkmirror.net.topics import create_topic, delete_topic
 from sparkmirror.topology.acls import Acl
 from sparkmirror.topology.topic_configs import ConfigChanges
@@ -58,9 +61,9 @@ class _OneAnswer(Cluster):
         return self.call(1, request)
 
 
-def _target(name: str, example: Any, use: Callable[[Cluster], object]) -> Target:
+def _target(name: str, example: Any, use: Callable[[Cluster], object], oldest: int = 0) -> Target:
     response_class = type(example)
-    versions = range(response_class.min_version, response_class.max_version + 1)
+    versions = range(max(oldest, response_class.min_version), response_class.max_version + 1)
 
     def run(data: bytes) -> None:
         version = versions[data[0] % len(versions)] if data else versions[0]
@@ -160,7 +163,25 @@ def _epoch_ends() -> Any:
     return OffsetForLeaderEpochResponse(throttle_time_ms=0, topics=[topic(topic="t", partitions=[answer])])
 
 
+def _metadata() -> Any:
+    kind = MetadataResponse.MetadataResponseTopic
+    partition = kind.MetadataResponsePartition(
+        error_code=0, partition_index=0, leader_id=1, leader_epoch=5, replica_nodes=[1, 2], isr_nodes=[1]
+    )
+    answer = kind(error_code=0, name="t", is_internal=False, partitions=[partition], authorized_operations={3, 4})
+    return MetadataResponse(brokers=[], cluster_id="c", controller_id=1, topics=[answer], authorized_operations={8})
+
+
+def _quorum() -> Any:
+    kind = DescribeQuorumResponse.TopicData
+    voter = kind.PartitionData.ReplicaState(replica_id=1, log_end_offset=9, last_fetch_timestamp=7)
+    answer = kind.PartitionData(partition_index=0, leader_id=1, current_voters=[voter], observers=[])
+    return DescribeQuorumResponse(error_code=0, topics=[kind(topic_name="m", partitions=[answer])], nodes=[])
+
+
 TARGETS = [
+    _target("rights", _metadata(), lambda cluster: fetch_rights(cluster, ["t"])),
+    _target("clock", _quorum(), read_clock, oldest=WITH_TIMES),
     _target("describe_configs", _describe_configs(), lambda cluster: describe_topic_configs(cluster, ["t"])),
     _target(
         "alter_configs",

@@ -111,3 +111,28 @@ def test_aliases_that_hold_the_separator_do_not_let_records_go_round(three: dict
         names = topics(three["A"]) | topics(three["B"])
         assert not [name for name in names if name.count("cluster-") > 1 and not name.startswith("mm2-")]
         assert total(three["B"], there) == total(three["A"], back) == 100
+
+
+@pytest.mark.timeout(120)
+def test_a_heartbeat_connector_s_own_file_emits_and_mirrors_nothing(three: dict[str, str]) -> None:
+    create_topic(three["A"], "bills", 1)
+    lines = {
+        "name": "pulse",
+        "connector.class": "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector",
+        "source.cluster.alias": "alone",
+        "target.cluster.alias": "C",
+        "source.cluster.bootstrap.servers": three["A"],
+        "target.cluster.bootstrap.servers": three["C"],
+        "replication.internal.topic.replication.factor": "1",
+        "spark.ui.enabled": "false",
+    }
+    with MirrorProcess("".join(f"{key} = {value}\n" for key, value in lines.items())):
+        await_condition(
+            lambda: (
+                "heartbeats" in topics(three["C"]) and ("alone", "C") in pairs_of(read_all(three["C"], "heartbeats")[0])
+            ),
+            "a heartbeat",
+            60,
+        )
+    assert "alone.bills" not in topics(three["C"])
+    assert ("C", "alone") not in pairs_of(read_all(three["A"], "heartbeats")[0])

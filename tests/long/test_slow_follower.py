@@ -10,9 +10,7 @@ from sparkmirror.embedded import KafkaCluster, start_clusters
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.offsets import LATEST, list_offsets
-from sparkmirror.offsets.claims import claims_topic
-from sparkmirror.offsets.facts_topic import facts_topic
-from sparkmirror.offsets.progress import progress_topic
+from sparkmirror.topology.storage import Storage
 from tests.support.kafka_client import (
     assert_same,
     await_condition,
@@ -44,9 +42,10 @@ def test_killed_while_the_follower_stands_still(topic: str) -> None:
         # Leader and follower are known, and the follower holds none of the mirror's own topics.
         leader, follower, third = target.brokers
         create_topic_on(b, remote, 1, [leader.id, follower.id])
-        create_topic_on(b, claims_topic("A"), 1, [leader.id, third.id])
-        create_topic_on(b, progress_topic("A"), 25, [leader.id, third.id])
-        create_topic_on(b, facts_topic("A"), 5, [leader.id, third.id])
+        storage = Storage.named("A")
+        create_topic_on(b, storage.claims, 1, [leader.id, third.id])
+        create_topic_on(b, storage.progress, 25, [leader.id, third.id])
+        create_topic_on(b, storage.status, 5, [leader.id, third.id])
         produce(a, topic, ({"value": b"%d" % i} for i in range(1000)))
         with MirrorProcess(properties(a, b, topic)) as mirror:
             await_condition(lambda: total(b, remote) == 1000, "the first records")

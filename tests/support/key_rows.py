@@ -144,7 +144,6 @@ ROWS: tuple[KeyRow, ...] = (
     _factor("offset-syncs.topic.replication.factor", lambda f: f.offset_syncs.topic.replication_factor),
     _factor("offset.storage.replication.factor", lambda f: f.internal_replication_factor),
     _factor("status.storage.replication.factor", lambda f: f.status_replication_factor),
-    _factor("config.storage.replication.factor", lambda f: f.storage.config_replication_factor),
     _factor("replication.internal.topic.replication.factor", lambda f: f.heartbeats.topic.replication_factor),
     _number("heartbeats.topic.retention.ms", lambda f: f.heartbeats.topic.retention_ms, None),
     _number("checkpoints.topic.retention.ms", lambda f: f.checkpoints_topic.retention_ms, None),
@@ -153,7 +152,6 @@ ROWS: tuple[KeyRow, ...] = (
     _number("offset.storage.partitions", lambda f: f.storage.progress_partitions, 25),
     KeyRow("status.storage.topic", lambda f: f.storage.status_topic, None, ("x", "x"), ("y", "y"), "a b"),
     _number("status.storage.partitions", lambda f: f.storage.status_partitions, 5),
-    KeyRow("config.storage.topic", lambda f: f.storage.config_topic, None, ("x", "x"), ("y", "y"), "a b"),
     # limits and errors
     _number("readahead.queue.capacity", lambda f: f.limits.readahead_records, None),
     _number("consumer.poll.timeout.ms", lambda f: f.limits.poll_timeout_ms, None),

@@ -16,6 +16,7 @@ from sparkmirror.copy.receipt import Receipt
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
 from tests.support.command import run_command
 from tests.support.flows import only_flow
 from tests.support.kafka_client import await_condition
@@ -84,7 +85,7 @@ class LocalMirror:
         self._bell.send(b"!")
 
     def _note(self, place: Place, standing: Standing) -> None:
-        ProgressTopic(self.keeper.target, self.flow.source.alias).write({place: standing})
+        ProgressTopic(self.keeper.target, Storage.of(self.flow)).write({place: standing})
 
     def facts(self) -> Mapping[Place, Fact]:
         return self.ledger.facts(self.flow.name)

@@ -22,12 +22,18 @@ def check(file: Path) -> int:
     except ConfigError as error:
         typer.echo(str(error), err=True)
         return WRONG_USE
-    found = sorted((*examined.findings.in_order(), *idle_lines(examined)), key=lambda finding: finding.line or 0)
+    found = all_findings(examined)
     for finding in found:
         kind = typer.style(finding.kind, fg=_COLOURS[finding.kind], bold=True)
         typer.echo(at_line(str(file), finding.line, f"{kind}: {finding.message}"))
     typer.echo(f"{file}: {summary(examined, found)}")
     return WRONG_USE if examined.config is None else 0
+
+
+def all_findings(examined: Examined) -> list[Finding]:
+    """By line."""
+    found = (*examined.findings.in_order(), *idle_lines(examined))
+    return sorted(found, key=lambda finding: finding.line or 0)
 
 
 def idle_lines(examined: Examined) -> Iterator[Finding]:

@@ -180,6 +180,37 @@ def plan(
 
 
 @app.command()
+def doctor(
+    file: Properties,
+    as_json: AsJson = False,
+    clusters: Annotated[
+        list[str] | None,
+        typer.Option("--clusters", metavar="ALIAS...", help="Try only the flows into these clusters."),
+    ] = None,
+) -> None:
+    """Try all that a run will need, before a run. Changes nothing on either cluster.
+
+    This machine: Java, and Spark, which is started with the file's spark.* keys.
+    Each cluster: does it answer, can each broker be reached by the name that it
+    advertises, what is lost on old brokers, how far is its clock from ours.
+    Each flow: rights of the user on both sides, replicas against live brokers and
+    min.insync.replicas, sizes of records, the target's memory of producers.
+
+    RESULT is PASS, WARN (it runs, but something is lost), FAIL (it would not
+    work) or SKIP (could not be checked). What is not PASS says what helps.
+
+    [bold]sparkmirror doctor mm2.properties[/bold]           takes about ten seconds
+    [bold]sparkmirror doctor mm2.properties --json[/bold]    for programs
+
+    Exit code 0: nothing failed, 1: something did, 2: the file is wrong.
+    """
+    from sparkmirror.cli import doctor as doctor_command  # noqa: PLC0415 - Kafka's schemas only when needed
+
+    question = Question(file=file, clusters=tuple(clusters or ()), as_json=as_json)
+    raise typer.Exit(doctor_command.doctor(question))
+
+
+@app.command()
 def demo(
     seconds: Annotated[int, typer.Option("--seconds", min=1, help="How long the load runs.")] = 30,
     keep: Annotated[

@@ -43,14 +43,15 @@ class Showing(Generic[Answer]):
     exit_code: Callable[[Answer], int]
 
 
-def ask(question: Question, find: Callable[[MirrorConfig], Answer], showing: Showing[Answer]) -> int:
+def ask(question: Question, find: Callable[[MirrorConfig], Answer], showing: Showing[Answer], waiting: str = "") -> int:
+    """`waiting`: what a terminal shows meanwhile."""
     try:
         config = load_mirror_config(question.file, only_targets=question.clusters)
+        with patience(waiting or f"asking the clusters of {', '.join(flow.name for flow in config.flows)} ..."):
+            answer = find(config)
     except ConfigError as error:
         typer.echo(str(error), err=True)
         return WRONG_USE
-    with patience(f"asking the clusters of {', '.join(flow.name for flow in config.flows)} ..."):
-        answer = find(config)
     if question.as_json:
         print(json.dumps(showing.document(answer), indent=1, ensure_ascii=False))
     elif is_lively(sys.stdout.isatty(), os.environ):

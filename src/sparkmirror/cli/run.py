@@ -16,8 +16,7 @@ from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.config.model import MirrorConfig
 from sparkmirror.control.log import set_up_logging
 from sparkmirror.errors import ConfigError, SetupError
-from sparkmirror.topology.choose import choose_config_filter
-from sparkmirror.topology.select import TopicSelector
+from sparkmirror.topology.select import refuse_unusable
 
 log = logging.getLogger("sparkmirror.run")
 
@@ -66,8 +65,7 @@ def _check(settings: RunSettings) -> MirrorConfig:
         raise ConfigError(f"--log-format: expected text or json, got {settings.log_format!r}")
     config = load_mirror_config(settings.file, only_targets=settings.clusters)
     for flow in config.flows:
-        TopicSelector.of(flow)  # a class or a rename that can't be used is said before anything starts
-        choose_config_filter(flow)
+        refuse_unusable(flow)
     return config
 
 

@@ -57,6 +57,7 @@ def build_flow(settings: Settings, clusters: Mapping[str, ClusterConfig], source
         target=clusters[target],
         aliases=tuple(clusters),
         connector_name=read(topics.CONNECTOR_NAME),
+        of_connector=settings.of_connector,
         topics=read(topics.TOPICS),
         topics_exclude=read(topics.TOPICS_EXCLUDE),
         topic_filter_class=read(topics.TOPIC_FILTER_CLASS),
@@ -171,8 +172,6 @@ def _build_storage(read: Read) -> StorageConfig:
         progress_partitions=read(worker.PROGRESS_PARTITIONS),
         status_topic=read(worker.STATUS_TOPIC),
         status_partitions=read(worker.STATUS_PARTITIONS),
-        config_topic=read(worker.CONFIG_TOPIC),
-        config_replication_factor=read(groups.CONFIG_FACTOR),
     )
 
 

@@ -7,8 +7,8 @@
     anything else                           A->B.anything: it is the flow's already
                                             A->B.enabled = true, a connector's default
 
-MirrorSourceConnector alone emits neither heartbeats nor checkpoints. Without `connector.class` the file stands for
-all three connectors.
+MirrorSourceConnector alone emits neither heartbeats nor checkpoints, MirrorHeartbeatConnector alone mirrors nothing.
+Without `connector.class` the file stands for all three connectors. Nothing goes the other way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,19 @@ from sparkmirror.config.properties import Entry
 _SOURCE, _TARGET = "source.cluster.alias", "target.cluster.alias"
 _SERVERS = ".cluster.bootstrap.servers"
 _ONLY_IN_THE_FILE = (Reader.FILE, Reader.WORKER)
-_SOURCE_CONNECTOR = "MirrorSourceConnector"
+_OFF = "false"
+# What the other connectors would do and this one does not: unless the file asks for it, or in any case.
+_UNASKED = {"MirrorSourceConnector": {"emit.heartbeats.enabled": _OFF, "emit.checkpoints.enabled": _OFF}}
+_NEVER = {
+    "MirrorHeartbeatConnector": {
+        "topics": "",
+        "topic.filter.class": "DefaultTopicFilter",
+        "heartbeats.replication.enabled": _OFF,
+        "emit.checkpoints.enabled": _OFF,
+        "emit.offset-syncs.enabled": _OFF,
+        "sync.group.offsets.enabled": _OFF,
+    }
+}
 
 
 def is_connector_file(entries: Mapping[str, Entry]) -> bool:
@@ -36,8 +48,10 @@ def translate_connector_file(entries: Mapping[str, Entry], findings: Findings) -
     translated = {
         "clusters": Entry("clusters", f"{a},{b}", source.line, (source,)),
         f"{a}->{b}.enabled": Entry(f"{a}->{b}.enabled", "true", source.line, (source,)),
+        f"{b}->{a}.emit.heartbeats.enabled": Entry(f"{b}->{a}.emit.heartbeats.enabled", _OFF, source.line, (source,)),
     }
-    for entry in (*_switches(entries, findings), *entries.values()):
+    unasked, never = _switches(entries, findings)
+    for entry in (*unasked, *entries.values(), *never):
         key = _place(entry.key, a, b)
         if key is not None:
             translated[key] = entry if key == entry.key else Entry(key, entry.value, entry.line, (entry,))
@@ -56,15 +70,18 @@ def _place(key: str, source: str, target: str) -> str | None:
     return f"{source}->{target}.{key}"
 
 
-def _switches(entries: Mapping[str, Entry], findings: Findings) -> list[Entry]:
-    """What the other connectors would do and this one does not."""
+def _switches(entries: Mapping[str, Entry], findings: Findings) -> tuple[list[Entry], list[Entry]]:
+    """What this connector does not do unless it is asked to, and what it never does."""
     chosen = entries.get("connector.class")
     simple = chosen.value.strip().rpartition(".")[2] if chosen else ""
     if chosen is None or not simple:
-        return []
-    if simple != _SOURCE_CONNECTOR:
-        expected = f"expected {_SOURCE_CONNECTOR}, or no such line for all three connectors"
-        findings.error(chosen.line, f"connector.class: {simple} can't run without a flow; {expected}")
-        return []
-    names = ("emit.heartbeats.enabled", "emit.checkpoints.enabled")
-    return [Entry(name, "false", chosen.line, (chosen,)) for name in names]
+        return [], []
+    if simple not in _UNASKED.keys() | _NEVER.keys():
+        expected = f"expected {' or '.join((*_UNASKED, *_NEVER))}, or no such line for all three connectors"
+        why = "checkpoints are made from what a flow copies" if "Checkpoint" in simple else "no such connector mirrors"
+        findings.error(chosen.line, f"connector.class: {simple} can't run alone: {why}; {expected}")
+
+    def spoken(values: Mapping[str, str]) -> list[Entry]:
+        return [Entry(name, value, chosen.line, (chosen,)) for name, value in values.items()]
+
+    return spoken(_UNASKED.get(simple, {})), spoken(_NEVER.get(simple, {}))

@@ -8,6 +8,7 @@ from sparkmirror.config.findings import Findings
 from sparkmirror.config.loops import find_loop
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.config.properties import line_of
+from sparkmirror.config.rename_loops import find_rename_loop
 from sparkmirror.config.settings import Settings
 
 
@@ -16,6 +17,8 @@ def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Fin
     circle = find_loop(flows)
     if circle is None:
         _refuse_rows_both_ways(flows, settings, findings)
+        _refuse_prefixes_apart(flows, settings, findings)
+        _refuse_rename_loops(flows, settings, findings)
         return
     first = circle[0]
     way = "->".join((first.source.alias, *(flow.target.alias for flow in circle)))
@@ -28,6 +31,21 @@ def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Fin
     )
 
 
+def _refuse_rename_loops(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
+    loop = find_rename_loop(flows)
+    if loop is None:
+        return
+    flow = next(flow for flow in loop.circle if flow.naming.topics_map)
+    clusters = [loop.circle[0].source.alias, *(each.target.alias for each in loop.circle)]
+    way = ", ".join(f"{name} on {alias}" for name, alias in zip(loop.names, clusters, strict=True))
+    entry = settings.entries.get(f"{flow.name}.topics.map") or settings.entries.get("topics.map")
+    findings.error(
+        line_of(entry),
+        f"topics.map: a topic would be {way}, and so on, so that a record would come back for ever: expected one of "
+        f"{' and '.join(each.name for each in loop.circle)} to leave it out (topics.exclude), or another name",
+    )
+
+
 def _refuse_rows_both_ways(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
     for flow in flows:
         if flow.path == "records" and flow.naming.is_mutual:
@@ -37,6 +55,17 @@ def _refuse_rows_both_ways(flows: Sequence[FlowConfig], settings: Settings, find
                 "pipeline.path: rows do not tell what came from the other side, as identity.bidirectional needs: "
                 "expected batches",
             )
+
+
+def _refuse_prefixes_apart(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
+    """Each flow looks into the other's claims for what the other wrote."""
+    prefixes = {flow.name: flow.naming.internal_prefix for flow in flows if flow.naming.is_mutual}
+    for flow in flows:
+        back = prefixes.get(f"{flow.target.alias}->{flow.source.alias}")
+        if flow.name in prefixes and back not in (None, prefixes[flow.name]):
+            key = "replication.internal.topic.prefix"
+            entry = settings.entries.get(f"{flow.name}.{key}") or settings.entries.get(key)
+            findings.error(line_of(entry), f"{key}: identity.bidirectional needs the same both ways, got also {back}")
 
 
 def warn_of_contradictions(flows: Iterable[FlowConfig], settings: Settings, findings: Findings) -> None:

@@ -21,14 +21,14 @@ Circle = tuple[FlowConfig, ...]
 def find_loop(flows: Sequence[FlowConfig]) -> Circle | None:
     """Flows that keep names and lead in a circle, if some topic may go all the way."""
     keeping = [flow for flow in flows if flow.naming.keeps_names]
-    return next((c for c in _circles(keeping) if not _is_permitted(c) and may_share_topics(c)), None)
+    return next((c for c in circles(keeping) if not _is_permitted(c) and may_share_topics(c)), None)
 
 
 def _is_permitted(circle: Circle) -> bool:
     return len(circle) == 2 and all(flow.naming.identity_bidirectional for flow in circle)
 
 
-def _circles(flows: Sequence[FlowConfig]) -> Iterator[Circle]:
+def circles(flows: Sequence[FlowConfig]) -> Iterator[Circle]:
     """Every circle once, beginning with the flow that comes first in the file."""
     for index, first in enumerate(flows):
         yield from _closing(first, (first,), flows[index + 1 :])
@@ -50,10 +50,10 @@ def may_share_topics(circle: Circle) -> bool:
         return False
     listed = [flow for flow in circle if all(map(_PLAIN_NAME.fullmatch, flow.topics))]
     names = [name for flow in listed for name in flow.topics]
-    return not listed or any(all(_takes(flow, name) for flow in circle) for name in names)
+    return not listed or any(all(takes(flow, name) for flow in circle) for name in names)
 
 
-def _takes(flow: FlowConfig, topic: str) -> bool:
+def takes(flow: FlowConfig, topic: str) -> bool:
     include, exclude = compile_elements(flow.topics), compile_elements(flow.topics_exclude)
     is_excluded = exclude is not None and exclude.fullmatch(topic) is not None
     return include is not None and include.fullmatch(topic) is not None and not is_excluded

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sparkmirror.config.build import build_clusters, build_flows, build_heartbeat_pairs, parse_aliases
+from sparkmirror.config.connector_file import is_connector_file
 from sparkmirror.config.consistency import refuse_cycles, warn_of_contradictions
 from sparkmirror.config.dialects import translate_dialect
 from sparkmirror.config.findings import Findings
@@ -77,7 +78,11 @@ def _read_settings(text: str, surroundings: Surroundings, findings: Findings) ->
     filled = fill_placeholders(written, surroundings, findings)
     entries = translate_dialect(respell_clusters(filled), findings)
     aliases = parse_aliases(entries.get("clusters"), findings)
-    return Settings(aliases=aliases, entries=respell(entries, aliases, findings) if aliases else entries)
+    return Settings(
+        aliases=aliases,
+        entries=respell(entries, aliases, findings) if aliases else entries,
+        of_connector="clusters" not in filled and is_connector_file(filled),
+    )
 
 
 def _build(settings: Settings, text: str, only_targets: Collection[str], findings: Findings) -> MirrorConfig:

@@ -41,8 +41,9 @@ class FlowConfig:
     target: ClusterConfig
     # All clusters of the file: remote topics are known by these names.
     aliases: tuple[str, ...]
-    # What the flow's progress is kept under.
+    # `of_connector`: the file is a connector's own, and its progress is kept under this name.
     connector_name: str
+    of_connector: bool
     topics: tuple[str, ...]
     topics_exclude: tuple[str, ...]
     topic_filter_class: str

@@ -98,8 +98,6 @@ class StorageConfig:
     progress_partitions: int
     status_topic: str | None
     status_partitions: int
-    config_topic: str | None
-    config_replication_factor: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,8 @@ class Settings:
     aliases: tuple[str, ...]
     # Passwords stand in these; keep them out of logs.
     entries: Mapping[str, Entry] = field(repr=False)
+    # The file is that of a single connector, as Connect takes it.
+    of_connector: bool = False
 
     def find(self, key: Key[object], source: str, target: str, reader: Reader | None = None) -> Entry | None:
         """What holds for the flow; where the file has no such line, what speaks for it."""

@@ -65,6 +65,7 @@ class Discovery:
         self._source = source
         self._target = target
         self._metadata: tuple[Metadata, Metadata] | None = None
+        self._chosen: dict[str, int] | None = None  # partitions by topic, where none are to be added
         self._shown: set[str] = set()  # source topics that were mirrored when last looked
 
     def expect(self, topics: Iterable[str]) -> None:
@@ -161,7 +162,17 @@ class Discovery:
     def _plan(self) -> tuple[Metadata, Metadata, TopicPlan]:
         with admin_step(self._flow):
             source, target = self._source.fetch_metadata(), self._target.fetch_metadata()
-        return source, target, plan_topics(count_partitions(source), count_partitions(target), self.selector)
+        here = self._restrict(count_partitions(source))
+        return source, target, plan_topics(here, count_partitions(target), self.selector)
+
+    def _restrict(self, topics: dict[str, int]) -> dict[str, int]:
+        """With `refresh.topics.enabled=false` only what the first look found."""
+        if self._flow.refresh_topics:
+            return topics
+        if self._chosen is None:
+            self._chosen = topics
+        chosen = self._chosen
+        return {topic: min(count, chosen[topic]) for topic, count in topics.items() if topic in chosen}
 
     def _apply(self, plan: TopicPlan, source: Metadata, target: Metadata) -> dict[str, Refusal]:
         """Carry it out as far as the target lets us; what it refuses by remote topic."""

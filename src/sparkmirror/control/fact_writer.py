@@ -12,6 +12,7 @@ from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.storage import Storage
 
 log = logging.getLogger("sparkmirror.flow")
 
@@ -21,7 +22,7 @@ class FactWriter:
 
     def __init__(self, flow: FlowConfig, target: Cluster) -> None:
         self._flow = flow.name
-        self._topic = FactsTopic(target, flow.source.alias, flow.status_replication_factor)
+        self._topic = FactsTopic(target, Storage.of(flow), flow.status_replication_factor)
         self._lock = threading.Lock()
         self._written: dict[Place, Fact] | None = None
         self._complaint = ""

@@ -17,7 +17,7 @@ from sparkmirror.control.address import flow_address, reader_address, writer_add
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
 from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
-from sparkmirror.control.leadership import SKEW_MARGIN_S, silence_limit_s
+from sparkmirror.control.leadership import SKEW_MARGIN_S, longest_lease_s, silence_limit_s
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.open_transactions import TransactionWatch
 from sparkmirror.control.rules import build_rules, plan_pauses
@@ -29,20 +29,19 @@ from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACT
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.rights import may_use_transactions, may_write_markers
-from sparkmirror.offsets.claims import Claims, claims_topic
+from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.leases import plan_leases
 from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
 
 log = logging.getLogger("sparkmirror.flow")
 
 LEADERSHIP_EVERY_S = 2.0
 # A generation lasts about one round; rounds that are planned early share it.
 FENCES_A_GENERATION = 4 * FENCE_STEP
-CALM_LEASE_S = 60.0  # a round while nothing happens
-CALM_ENDS_S = 30.0  # how often logs' ends are asked for meanwhile
-LONGEST_LEASE = 2  # times lease.seconds, if no successor comes
+CALM_ENDS_S = 30.0  # how often logs' ends are asked for while nothing happens
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
 COMPLAIN_EVERY_S = 60.0
@@ -67,13 +66,14 @@ class FlowKeeper:
         self.source = Cluster(flow_address(flow.source, flow))
         self.target = Cluster(flow_address(flow.target, flow))
         self._reader, self._writer = reader_address(flow), writer_address(flow)
+        self._storage = Storage.of(flow)
         self._ledger = ledger
         self._changed = changed
-        self._claims = Claims(self.target, flow.source.alias, flow.internal_replication_factor)
+        self._claims = Claims(self.target, self._storage, flow.internal_replication_factor)
         self._discovery = Discovery(flow, self.source, self.target, self._claims)
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
         self._deleted_ids: set[str] = set()  # of remote topics that ended with their source
-        self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
+        self._progress = ProgressTopic(self.target, self._storage, flow.internal_replication_factor)
         self._facts = FactWriter(flow, self.target)
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
         self._holes = HoleWatch()
@@ -170,6 +170,7 @@ class FlowKeeper:
                     tasks=len(groups),
                     skip=self._skip_producers,
                 ),
+                storage=self._storage,
             )
             for index, group in enumerate(groups)
         ]
@@ -203,8 +204,7 @@ class FlowKeeper:
         )
 
     def _longest_s(self, calm: bool) -> float:
-        """A lease lasts longer than its round only if no successor comes."""
-        return LONGEST_LEASE * self.flow.lease_s + (CALM_LEASE_S if calm else 0.0)
+        return longest_lease_s(self.flow.lease_s, calm=calm)
 
     @property
     def may_be_calm(self) -> bool:
@@ -289,7 +289,8 @@ class FlowKeeper:
         """
         if not self.flow.naming.is_mutual:
             return ()
-        other = Claims(self.source, self.flow.target.alias, self.flow.internal_replication_factor)
+        theirs = Storage.named(self.flow.target.alias, self.flow.naming.internal_prefix)
+        other = Claims(self.source, theirs, self.flow.internal_replication_factor)
         return (other.claim_producer_id(),)
 
     def read_again(self) -> None:
@@ -307,9 +308,7 @@ class FlowKeeper:
 
     def _probe_filling(self, producer_id: int) -> str:
         """How holes can be filled here: known before the first byte of a topic."""
-        if self.flow.offsets_preserve == NEVER or may_write_markers(
-            self.target, claims_topic(self.flow.source.alias), producer_id
-        ):
+        if self.flow.offsets_preserve == NEVER or may_write_markers(self.target, self._storage.claims, producer_id):
             return MARKERS
         name = f"sparkmirror.{self.flow.source.alias}.{self.flow.target.alias}.probe"
         return TRANSACTIONS if may_use_transactions(self.target, name) else NOTHING

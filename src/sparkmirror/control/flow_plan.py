@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -13,17 +13,18 @@ from sparkmirror.control.storage import plan_storage_topics
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.log import format_topic_id
-from sparkmirror.offsets.claims import claims_topic, read_memory
+from sparkmirror.offsets.claims import read_memory
 from sparkmirror.offsets.topic_memory import TopicMemory
 from sparkmirror.sync.acls import AclSync
 from sparkmirror.sync.configs import ConfigSync
 from sparkmirror.sync.deletes import is_gone, plan_deletes
 from sparkmirror.sync.topics import TopicMaker, unknown_text
-from sparkmirror.topology.acls import Acl
+from sparkmirror.topology.acls import OPERATIONS, Acl
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.factors import why_impossible
 from sparkmirror.topology.internal_topics import InternalTopicPlan, plan_heartbeats_topic, plan_internal_topics
 from sparkmirror.topology.select import TopicSelector, plan_topics
+from sparkmirror.topology.storage import Storage
 
 AT_ONCE = 8  # flows that are asked at the same time
 
@@ -88,8 +89,9 @@ class _Planner:
         self._here = source.fetch_metadata()
         self._there = target.fetch_metadata()
         self._topics = plan_topics(count_partitions(self._here), count_partitions(self._there), self._selector)
-        has_claims = claims_topic(flow.source.alias) in self._there.topics
-        self._memory = read_memory(target, flow.source.alias) if has_claims else TopicMemory()
+        storage = Storage.of(flow)
+        has_claims = storage.claims in self._there.topics
+        self._memory = read_memory(target, storage) if has_claims else TopicMemory()
         self._notes: list[str] = []
 
     def plan(self) -> FlowPlan:
@@ -197,16 +199,12 @@ def _creation(cluster: str, topic: str, partitions: int, factor: int, configs: M
 
 
 _PATTERNS = {3: "literal", 4: "prefixed"}
-_OPERATIONS: Sequence[str] = (
-    "UNKNOWN", "ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION",
-    "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS",
-)  # fmt: skip
 _PERMISSIONS = {2: "DENY", 3: "ALLOW"}
 
 
 def describe_acl(acl: Acl) -> str:
     """`ALLOW READ to User:x from *`, in the words of kafka-acls."""
-    operation = _OPERATIONS[acl.operation] if 0 <= acl.operation < len(_OPERATIONS) else str(acl.operation)
+    operation = OPERATIONS[acl.operation] if 0 <= acl.operation < len(OPERATIONS) else str(acl.operation)
     permission = _PERMISSIONS.get(acl.permission, str(acl.permission))
     pattern = _PATTERNS.get(acl.pattern, str(acl.pattern))
     return f"{permission} {operation} to {acl.principal} from {acl.host} ({pattern})"

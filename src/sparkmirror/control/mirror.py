@@ -30,8 +30,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sparkmirror.config.model import MirrorConfig
 from sparkmirror.control.discovery import Place
-from sparkmirror.control.flow import CALM_LEASE_S, FlowKeeper
+from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
+from sparkmirror.control.leadership import CALM_LEASE_S
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.once import OnceGoal
 from sparkmirror.control.rules import round_seconds

@@ -20,6 +20,7 @@ from sparkmirror.offsets.claims import Leadership
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.select import TopicSelector, plan_topics
 from sparkmirror.topology.standing import AS_SET, Standing
+from sparkmirror.topology.storage import Storage
 
 MOST_NAMES = 20  # of what exists, in an error
 
@@ -57,7 +58,7 @@ class ProgressEditor:
         return list_offsets(self._source, pick_leaders(metadata, places), LATEST)
 
     def write(self, progress: Mapping[Place, Standing | None]) -> None:
-        topic = ProgressTopic(self._target, self._flow.source.alias, self._flow.internal_replication_factor)
+        topic = ProgressTopic(self._target, Storage.of(self._flow), self._flow.internal_replication_factor)
         topic.ensure()
         topic.write(progress)
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.errors import ConfigError
 from sparkmirror.net.cluster import Metadata
-from sparkmirror.offsets import facts_topic, progress
-from sparkmirror.offsets.claims import claims_topic
-from sparkmirror.offsets.facts_topic import facts_topic as name_of_facts
-from sparkmirror.offsets.progress import progress_topic
 from sparkmirror.topology.factors import why_impossible
 from sparkmirror.topology.internal_topics import InternalTopicPlan
+from sparkmirror.topology.storage import Storage
 
 OFFSETS_KEY = "offset.storage.replication.factor"
 STATUS_KEY = "status.storage.replication.factor"
@@ -18,19 +15,22 @@ STATUS_KEY = "status.storage.replication.factor"
 
 def plan_storage_topics(flow: FlowConfig) -> tuple[InternalTopicPlan, ...]:
     """Claims, progress and facts. The status key is the user's only if it differs from the other."""
-    alias = flow.source.alias
+    storage = Storage.of(flow)
     factor, status_factor = flow.internal_replication_factor, flow.status_replication_factor
     status_key = OFFSETS_KEY if status_factor == factor else STATUS_KEY
     return (
-        InternalTopicPlan(name=claims_topic(alias), key=OFFSETS_KEY, replication_factor=factor),
+        InternalTopicPlan(name=storage.claims, key=OFFSETS_KEY, replication_factor=factor),
         InternalTopicPlan(
-            name=progress_topic(alias), key=OFFSETS_KEY, replication_factor=factor, partitions=progress.PARTITIONS
+            name=storage.progress,
+            key=OFFSETS_KEY,
+            replication_factor=factor,
+            partitions=storage.progress_partitions,
         ),
         InternalTopicPlan(
-            name=name_of_facts(alias),
+            name=storage.status,
             key=status_key,
             replication_factor=status_factor,
-            partitions=facts_topic.PARTITIONS,
+            partitions=storage.status_partitions,
         ),
     )
 

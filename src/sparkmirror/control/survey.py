@@ -22,12 +22,13 @@ from sparkmirror.copy.receipt import STOPPED
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
-from sparkmirror.offsets.claims import Leadership, claims_topic, read_leader
-from sparkmirror.offsets.facts_topic import FactsTopic, facts_topic
-from sparkmirror.offsets.progress import ProgressTopic, progress_topic
+from sparkmirror.offsets.claims import Leadership, read_leader
+from sparkmirror.offsets.facts_topic import FactsTopic
+from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.fact import WHOLE_FLOW, Fact
 from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
 from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
 
 AT_ONCE = 8  # flows that are asked at the same time
 
@@ -127,15 +128,15 @@ def _fetch_bounds(
 
 
 def find_leader(target: Cluster, metadata: Metadata, flow: FlowConfig) -> Leadership | None:
-    alias = flow.source.alias
-    return read_leader(target, alias) if claims_topic(alias) in metadata.topics else None
+    storage = Storage.of(flow)
+    return read_leader(target, storage) if storage.claims in metadata.topics else None
 
 
 def read_progress(target: Cluster, metadata: Metadata, flow: FlowConfig) -> dict[Place, Standing]:
-    alias = flow.source.alias
-    return ProgressTopic(target, alias).read() if progress_topic(alias) in metadata.topics else {}
+    storage = Storage.of(flow)
+    return ProgressTopic(target, storage).read() if storage.progress in metadata.topics else {}
 
 
 def read_facts(target: Cluster, metadata: Metadata, flow: FlowConfig) -> dict[Place, Fact]:
-    alias = flow.source.alias
-    return FactsTopic(target, alias).read() if facts_topic(alias) in metadata.topics else {}
+    storage = Storage.of(flow)
+    return FactsTopic(target, storage).read() if storage.status in metadata.topics else {}

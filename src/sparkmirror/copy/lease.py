@@ -10,6 +10,7 @@ from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.client import Client
 from sparkmirror.protocol.fetch import READ_COMMITTED
 from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 FAIL, CONTINUE = "fail", "continue"
@@ -121,6 +122,7 @@ class Lease:
     """What a task needs to know. `unguarded_wait_s`: see `copy.position`. `heartbeats`: to be emitted meanwhile.
 
     `is_calm`: a long one, since nothing has happened for a while; the desk wants to hear when something does.
+    `storage` None: under the usual names.
     `fence` is higher than that of every earlier lease of the flow, by `FENCE_STEP` at least: markers carry it.
     """
 
@@ -136,6 +138,12 @@ class Lease:
     is_calm: bool = False
     rules: Rules = field(default_factory=Rules)
     heartbeats: tuple[Heartbeat, ...] = ()
+    storage: Storage | None = None
+
+    @property
+    def kept_in(self) -> Storage:
+        """Where its progress stands."""
+        return self.storage or Storage.named(self.source.alias)
 
     @property
     def transactional_id(self) -> str:
@@ -155,6 +163,7 @@ class Lease:
                 "target": _address(fields["target"]),
                 "partitions": tuple(_partition(p) for p in fields["partitions"]),
                 "rules": _rules(fields["rules"]),
+                "storage": Storage(**fields["storage"]) if fields["storage"] else None,
                 "heartbeats": tuple(Heartbeat(**h | {"target": _address(h["target"])}) for h in fields["heartbeats"]),
             }
         )

@@ -1,4 +1,4 @@
-"""Finds the Java that runs the brokers, and builds its command lines."""
+"""Finds the Java that runs the brokers, or Spark, and builds command lines."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Java:
     build: str
 
 
-def find_java() -> Java:
-    """The Java of JAVA_HOME, else of the PATH."""
+def find_java(who: str = "Kafka") -> Java:
+    """The Java of JAVA_HOME, else of the PATH. `who` needs it."""
     home = os.environ.get("JAVA_HOME")
     found = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if found is None or not os.access(found, os.X_OK):
         where = f"in JAVA_HOME={home}" if home else "on the PATH"
-        raise SetupError(f"Kafka needs Java {OLDEST_JAVA} or newer and there is none {where}: install a JDK.")
+        raise SetupError(f"{who} needs Java {OLDEST_JAVA} or newer and there is none {where}: install a JDK.")
     banner = _version_banner(found)
     major = parse_major(banner)
     if major is None or major < OLDEST_JAVA:
-        raise SetupError(f"Kafka needs Java {OLDEST_JAVA} or newer and {found} is older: install a newer JDK.")
+        raise SetupError(f"{who} needs Java {OLDEST_JAVA} or newer and {found} is older: install a newer JDK.")
     return Java(Path(found), major, hashlib.sha256(banner.encode()).hexdigest()[:12])
 
 

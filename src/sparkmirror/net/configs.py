@@ -1,4 +1,4 @@
-"""Topic configurations: described, and changed key by key with the others left as they are (KIP-339)."""
+"""Configurations of brokers and topics: described; topics' also changed, key by key (KIP-339)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigs
 
 from sparkmirror.errors import BrokerError, ProtocolError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes
 from sparkmirror.topology.topic_configs import ConfigChanges, ConfigEntry
 
-_TOPIC = 2
+_TOPIC, _BROKER = 2, 4
 _SET, _REMOVE = 0, 1
 AT_ONCE = 200  # topics a request
 
@@ -44,6 +45,17 @@ def describe_topic_configs(cluster: Cluster, topics: Collection[str]) -> Describ
                 what = f"cluster {cluster.address.alias}: configurations of topic {name} can't be read"
                 described.refused[name] = BrokerError(code, f"{what}: {codes.name_of(code)}{advice}")
     return described
+
+
+def describe_broker_configs(cluster: Cluster, node: int) -> dict[str, str]:
+    """What holds for one broker; values that it keeps to itself are left out."""
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    wanted = resource(resource_type=_BROKER, resource_name=str(node), configuration_keys=None)
+    request = DescribeConfigsRequest(resources=[wanted], include_synonyms=False, include_documentation=False)
+    what = f"cluster {cluster.address.alias}: configurations of broker {node} can't be read"
+    answer = only_answer(cluster.call(node, request).results, what)
+    codes.raise_for(answer.error_code, what)
+    return {entry.name: entry.value for entry in answer.configs if entry.value is not None}
 
 
 def change_topic_configs(cluster: Cluster, changes: Mapping[str, ConfigChanges]) -> dict[str, BrokerError]:

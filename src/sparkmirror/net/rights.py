@@ -1,15 +1,25 @@
-"""What the mirror's user may do on a target, found by asking for something that changes nothing."""
+"""What the mirror's user may do on a cluster, found by asking for something that changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from kafka.protocol.metadata import MetadataRequest
+from kafka.record.memory_records import MemoryRecordsBuilder
 
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.deadline import deadline
 from sparkmirror.net.transactions import EmptyTransactions
-from sparkmirror.protocol import codes, markers
+from sparkmirror.protocol import codes, markers, produce
+from sparkmirror.protocol.fetch import TopicKey
+from sparkmirror.protocol.produce import Buffer
+from sparkmirror.topology.acls import OPERATIONS
 
 _NO_SUCH_PARTITION = 2**31 - 1
+_TIMEOUT_S = 5.0
+_WITH_BOTH = 10  # the newest Metadata that tells the cluster's operations beside those of topics
 
 
 def may_write_markers(cluster: Cluster, topic: str, producer_id: int) -> bool:
@@ -33,3 +43,64 @@ def may_use_transactions(cluster: Cluster, transactional_id: str) -> bool:
             return False
         raise
     return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRights:
+    """`error`: why the topic is not shown, else 0. Replicas and those in sync are of the partition with the fewest."""
+
+    error: int = 0
+    operations: frozenset[str] = frozenset()
+    replicas: int = 0
+    in_sync: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What the brokers say the user may do. `of_cluster` None: without DESCRIBE on the cluster they do not say it."""
+
+    of_cluster: frozenset[str] | None
+    of_topics: Mapping[str, TopicRights]
+
+
+def fetch_rights(cluster: Cluster, topics: Collection[str]) -> Rights:
+    """Without an authorizer everything is permitted, and is said to be."""
+    request = MetadataRequest(
+        topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(topics)],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=True,
+        include_topic_authorized_operations=True,
+    )
+    with deadline(_TIMEOUT_S, "a quick look"):
+        answer = cluster.call_any(request, most_version=_WITH_BOTH)
+    found = {
+        topic.name: TopicRights(
+            error=topic.error_code,
+            operations=_operations(topic.authorized_operations),
+            replicas=min((len(p.replica_nodes) for p in topic.partitions), default=0),
+            in_sync=min((len(p.isr_nodes) for p in topic.partitions), default=0),
+        )
+        for topic in answer.topics
+    }
+    return Rights(_operations(answer.authorized_operations) or None, found)
+
+
+def may_append(cluster: Cluster, topics: Collection[str]) -> dict[str, bool]:
+    """A record for a partition that can't exist, also in topics that are not there: as with markers."""
+    builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1024)
+    builder.append(0, None, b"")
+    builder.close()
+    wanted: dict[TopicKey, list[tuple[int, Buffer]]] = {
+        topic: [(_NO_SUCH_PARTITION, bytes(builder.buffer()))] for topic in topics
+    }
+    if not wanted:
+        return {}
+    version, frame = cluster.call_raw_any(
+        produce.API_KEY, (produce.BY_NAME,), lambda v: produce.encode_produce(v, wanted, timeout_ms=5000)
+    )
+    answers = produce.parse_produce(version, frame)[1]
+    return {str(answer.topic): answer.error not in codes.FORBIDDEN for answer in answers}
+
+
+def _operations(numbers: Collection[int] | None) -> frozenset[str]:
+    return frozenset(name for number, name in enumerate(OPERATIONS) if number in (numbers or ()))

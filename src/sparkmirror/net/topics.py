@@ -1,9 +1,10 @@
-"""Topics made, extended and deleted, one at a time, by the controller."""
+"""Topics made, extended and deleted, one at a time, by the controller; and asked for whether they could be made."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 
@@ -13,8 +14,31 @@ from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes
 
 TIMEOUT_MS = 15_000
+AT_ONCE = 200  # topics that are validated by one request
 # Later versions name topics by id, which old clusters do not have.
 _MOST_DELETE = 5
+
+
+class TopicShape(NamedTuple):
+    """A topic to make. A replication factor of -1 is the broker's."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+
+
+def validate_topics(cluster: Cluster, shapes: Sequence[TopicShape]) -> dict[str, BrokerError]:
+    """Why some of these could not be made; nothing is."""
+    refused = {}
+    for first in range(0, len(shapes), AT_ONCE):
+        group = [_creatable(shape) for shape in shapes[first : first + AT_ONCE]]
+        request = CreateTopicsRequest(topics=group, timeout_ms=TIMEOUT_MS, validate_only=True)
+        for answer in cluster.call_controller(request).topics:
+            if answer.error_code not in (codes.NONE, codes.TOPIC_ALREADY_EXISTS):
+                said = f"{codes.name_of(answer.error_code)} {answer.error_message or ''}".rstrip()
+                refused[answer.name] = BrokerError(answer.error_code, said)
+    return refused
 
 
 def create_topic(
@@ -25,17 +49,8 @@ def create_topic(
     configs: Mapping[str, str] | None = None,
 ) -> bytes | None:
     """Create a topic; its id (zeros from brokers that have none), or None if somebody else was faster."""
-    topic = CreateTopicsRequest.CreatableTopic
     request = CreateTopicsRequest(
-        topics=[
-            topic(
-                name=name,
-                num_partitions=partitions,
-                replication_factor=replication_factor,
-                assignments=[],
-                configs=[topic.CreatableTopicConfig(name=k, value=v) for k, v in (configs or {}).items()],
-            )
-        ],
+        topics=[_creatable(TopicShape(name, partitions, replication_factor, configs or {}))],
         timeout_ms=TIMEOUT_MS,
         validate_only=False,
     )
@@ -49,6 +64,17 @@ def create_topic(
     if answer.error_code == codes.TOPIC_ALREADY_EXISTS:
         return None
     return answer.topic_id.bytes if isinstance(answer.topic_id, uuid.UUID) else NO_TOPIC_ID
+
+
+def _creatable(shape: TopicShape) -> Any:
+    topic = CreateTopicsRequest.CreatableTopic
+    return topic(
+        name=shape.name,
+        num_partitions=shape.partitions,
+        replication_factor=shape.replication_factor,
+        assignments=[],
+        configs=[topic.CreatableTopicConfig(name=k, value=v) for k, v in shape.configs.items()],
+    )
 
 
 def extend_topic(cluster: Cluster, name: str, partitions: int) -> None:

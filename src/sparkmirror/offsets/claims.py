@@ -35,16 +35,13 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.internal_topic import UNREADABLE, InternalRecord, InternalTopic
 from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs, TopicMemory
 from sparkmirror.protocol import codes
+from sparkmirror.topology.storage import Storage
 
 Place = tuple[str, int]
 
 CLAIM_RETRY_S = 0.3
 CLAIM_DEADLINE_S = 30.0
 LOOK_BACK = 100
-
-
-def claims_topic(source_alias: str) -> str:
-    return f"mm2-claims.{source_alias}.internal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +67,12 @@ class Leadership:
 class Claims:
     """One driver's view of a flow's claim topic."""
 
-    def __init__(self, cluster: Cluster, source_alias: str, replication_factor: int) -> None:
+    def __init__(self, cluster: Cluster, storage: Storage, replication_factor: int) -> None:
         self.driver = uuid.uuid4().hex
         self.leader: Leadership | None = None
-        self._source = source_alias
+        self._source = storage.source
         self._cluster = cluster
-        self._topic = InternalTopic(
-            cluster, claims_topic(source_alias), partitions=1, replication_factor=replication_factor
-        )
+        self._topic = InternalTopic(cluster, storage.claims, partitions=1, replication_factor=replication_factor)
         self._producer_id: int | None = None
         self._origins: dict[Place, int] = {}
         self.memory = TopicMemory()
@@ -175,19 +170,19 @@ class Claims:
             self.leader = parse_leadership(record, self._source) or self.leader
 
 
-def read_leader(cluster: Cluster, source_alias: str) -> Leadership | None:
+def read_leader(cluster: Cluster, storage: Storage) -> Leadership | None:
     """Who leads or led last, for an outsider: it writes nothing, and reads all only if the end does not say it."""
-    topic = InternalTopic(cluster, claims_topic(source_alias), partitions=1, replication_factor=-1)
+    topic = InternalTopic(cluster, storage.claims, partitions=1, replication_factor=-1)
     for records in (topic.read_last(0, LOOK_BACK), topic.read()):
-        found = [leader for record in records if (leader := parse_leadership(record, source_alias))]
+        found = [leader for record in records if (leader := parse_leadership(record, storage.source))]
         if found:
             return found[-1]
     return None
 
 
-def read_memory(cluster: Cluster, source_alias: str) -> TopicMemory:
+def read_memory(cluster: Cluster, storage: Storage) -> TopicMemory:
     """What was done to remote topics, for an outsider."""
-    topic = InternalTopic(cluster, claims_topic(source_alias), partitions=1, replication_factor=-1)
+    topic = InternalTopic(cluster, storage.claims, partitions=1, replication_factor=-1)
     memory = TopicMemory()
     for record in topic.read():
         note_in_memory(memory, record)

@@ -1,6 +1,6 @@
 """Facts for whoever asks, with or without a running mirror: `mm2-status.<source>.internal` on the target.
 
-    key    {"sparkmirror":"fact","topic":"t","partition":0}      <- partition -1: the whole topic
+    key    {"sparkmirror":"fact","source":"a","topic":"t","partition":0}      <- partition -1: the whole topic
     value  {"kind":"stopped","name":"gap","error":"source offsets 10..19 ...","since":"2026-01-31T10:00:00.000Z"}
     value  none                                                  <- it is over
 
@@ -16,30 +16,26 @@ from collections.abc import Mapping
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic
 from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.storage import Storage
 
-PARTITIONS = 5  # Connect's default for this topic
 MARK = "fact"
 
 Place = tuple[str, int]
 
 
-def facts_topic(source_alias: str) -> str:
-    return f"mm2-status.{source_alias}.internal"
-
-
-def encode_key(place: Place) -> bytes:
-    return _dump({"sparkmirror": MARK, "topic": place[0], "partition": place[1]})
+def encode_key(source: str, place: Place) -> bytes:
+    return _dump({"sparkmirror": MARK, "source": source, "topic": place[0], "partition": place[1]})
 
 
 def encode_value(fact: Fact) -> bytes:
     return _dump({"kind": fact.kind, "name": fact.name, "error": fact.error, "since": fact.since})
 
 
-def parse_record(key: bytes | None, value: bytes | None) -> tuple[Place, Fact | None] | None:
-    """The place and its fact; None for Connect's own records and what can't be read."""
+def parse_record(source: str, key: bytes | None, value: bytes | None) -> tuple[Place, Fact | None] | None:
+    """The place and its fact; None for other flows' and Connect's own records, and what can't be read."""
     try:
         where = json.loads(key or b"null")
-        if where["sparkmirror"] != MARK:
+        if where["sparkmirror"] != MARK or where["source"] != source:
             return None
         place = (str(where["topic"]), int(where["partition"]))
         if value is None:
@@ -59,9 +55,10 @@ def parse_record(key: bytes | None, value: bytes | None) -> tuple[Place, Fact | 
 class FactsTopic:
     """One flow's facts in the status topic."""
 
-    def __init__(self, cluster: Cluster, source_alias: str, replication_factor: int = -1) -> None:
+    def __init__(self, cluster: Cluster, storage: Storage, replication_factor: int = -1) -> None:
+        self._source = storage.source
         self._topic = InternalTopic(
-            cluster, facts_topic(source_alias), partitions=PARTITIONS, replication_factor=replication_factor
+            cluster, storage.status, partitions=storage.status_partitions, replication_factor=replication_factor
         )
 
     def ensure(self) -> None:
@@ -71,7 +68,7 @@ class FactsTopic:
         """The facts that hold."""
         found: dict[Place, Fact] = {}
         for record in self._topic.read():
-            parsed = parse_record(record.key, record.value)
+            parsed = parse_record(self._source, record.key, record.value)
             if parsed and parsed[1] is not None:
                 found[parsed[0]] = parsed[1]
             elif parsed:
@@ -81,7 +78,7 @@ class FactsTopic:
     def write(self, facts: Mapping[Place, Fact | None]) -> None:
         """`None`: the fact is over."""
         values = {place: None if fact is None else encode_value(fact) for place, fact in facts.items()}
-        self._topic.append_keyed({encode_key(place): value for place, value in values.items()})
+        self._topic.append_keyed({encode_key(self._source, place): value for place, value in values.items()})
 
 
 def _dump(value: dict[str, object]) -> bytes:

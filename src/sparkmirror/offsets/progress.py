@@ -4,8 +4,8 @@
     value  {"offset":42}                         <- the last source offset that was replicated
 
 The bytes matter: Connect finds a key by its raw bytes, so the field order and the missing spaces are its own, and the
-partition is the Java producer's (murmur2). So a MirrorMaker 2 can go on where we stopped. Fields of ours stand
-beside `offset`, which Connect passes over.
+partition is the Java producer's (murmur2). So a MirrorMaker 2 can go on where we stopped. In a connector's own file the
+first part is the connector's name. Fields of ours stand beside `offset`, which Connect passes over.
 """
 
 from __future__ import annotations
@@ -16,18 +16,12 @@ from collections.abc import Collection, Mapping
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic
 from sparkmirror.topology.standing import Standing
-
-CONNECTOR = "MirrorSourceConnector"
-PARTITIONS = 25
+from sparkmirror.topology.storage import CONNECTOR, Storage
 
 
-def progress_topic(source_alias: str) -> str:
-    return f"mm2-offsets.{source_alias}.internal"
-
-
-def encode_key(cluster: str, topic: str, partition: int) -> bytes:
+def encode_key(cluster: str, topic: str, partition: int, connector: str = CONNECTOR) -> bytes:
     where = {"cluster": cluster, "partition": partition, "topic": topic}
-    return json.dumps([CONNECTOR, where], separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps([connector, where], separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def encode_value(standing: Standing) -> bytes:
@@ -49,12 +43,12 @@ def encode_value(standing: Standing) -> bytes:
 
 
 def parse_record(
-    key: bytes | None, value: bytes | None, cluster: str
+    key: bytes | None, value: bytes | None, cluster: str, connector: str = CONNECTOR
 ) -> tuple[tuple[str, int], Standing | None] | None:
     """(topic, partition) and where it stands; None for other connectors' records and what can't be read."""
     try:
-        connector, where = json.loads(key or b"null")
-        if connector != CONNECTOR or where["cluster"] != cluster:
+        owner, where = json.loads(key or b"null")
+        if owner != connector or where["cluster"] != cluster:
             return None
         place = (str(where["topic"]), int(where["partition"]))
         if value is None:
@@ -81,14 +75,14 @@ def parse_record(
 class ProgressTopic:
     """One flow's records in the progress topic."""
 
-    def __init__(self, cluster: Cluster, source_alias: str, replication_factor: int = -1) -> None:
-        self._alias = source_alias
+    def __init__(self, cluster: Cluster, storage: Storage, replication_factor: int = -1) -> None:
+        self._storage = storage
         self._next: dict[int, int] = {}
         self._found: dict[tuple[str, int], Standing] = {}
         self._topic = InternalTopic(
             cluster,
-            progress_topic(source_alias),
-            partitions=PARTITIONS,
+            storage.progress,
+            partitions=storage.progress_partitions,
             replication_factor=replication_factor,
         )
 
@@ -104,13 +98,13 @@ class ProgressTopic:
 
     def read_place(self, place: tuple[str, int]) -> Standing | None:
         """The newest progress of one partition; reads only what was written since the last time."""
-        self._read_on([self._topic.partition_of(encode_key(self._alias, *place))])
+        self._read_on([self._topic.partition_of(self._key(place))])
         return self._found.get(place)
 
     def _read_on(self, partitions: Collection[int] | None) -> None:
         for record in self._topic.read(self._next, partitions):
             self._next[record.partition] = record.offset + 1
-            parsed = parse_record(record.key, record.value, self._alias)
+            parsed = parse_record(record.key, record.value, self._storage.source, self._storage.connector)
             if parsed and parsed[1] is not None:
                 self._found[parsed[0]] = parsed[1]
             elif parsed:
@@ -118,5 +112,8 @@ class ProgressTopic:
 
     def write(self, progress: Mapping[tuple[str, int], Standing | None]) -> None:
         """`None` forgets a partition: it begins anew."""
-        records = {encode_key(self._alias, *place): p and encode_value(p) for place, p in progress.items()}
+        records = {self._key(place): p and encode_value(p) for place, p in progress.items()}
         self._topic.append_keyed(records)
+
+    def _key(self, place: tuple[str, int]) -> bytes:
+        return encode_key(self._storage.source, *place, self._storage.connector)

@@ -11,6 +11,7 @@ from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.topology.storage import Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class SinkTopics:
 
 
 _clusters: dict[ClusterAddress, Cluster] = {}
-_progress: dict[tuple[ClusterAddress, str], ProgressTopic] = {}
+_progress: dict[tuple[ClusterAddress, Storage], ProgressTopic] = {}
 _sinks: dict[tuple[ClusterAddress, str], SinkTopics] = {}
 
 
@@ -32,10 +33,10 @@ def shared_cluster(address: ClusterAddress) -> Cluster:
     return _clusters[address]
 
 
-def shared_progress(address: ClusterAddress, alias: str) -> ProgressTopic:
-    key = (address, alias)
+def shared_progress(address: ClusterAddress, storage: Storage) -> ProgressTopic:
+    key = (address, storage)
     if key not in _progress:
-        _progress[key] = ProgressTopic(shared_cluster(address), alias)
+        _progress[key] = ProgressTopic(shared_cluster(address), storage)
     return _progress[key]
 
 
@@ -44,9 +45,9 @@ def sink_topics(address: ClusterAddress, name: str, replication_factor: int) -> 
     key = (address, name)
     if key not in _sinks:
         cluster = shared_cluster(address)
-        alias = f"sink.{name}"  # apart from the topics of a flow whose source has the same name
-        producer_id = Claims(cluster, alias, replication_factor).claim_producer_id()
-        progress = ProgressTopic(cluster, alias, replication_factor)
+        storage = Storage.named(f"sink.{name}")  # apart from the topics of a flow whose source has the same name
+        producer_id = Claims(cluster, storage, replication_factor).claim_producer_id()
+        progress = ProgressTopic(cluster, storage, replication_factor)
         progress.ensure()
         _sinks[key] = SinkTopics(producer_id, progress)
     return _sinks[key]

@@ -17,6 +17,7 @@ from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.pipeline.beating import beating
 from sparkmirror.pipeline.cord import Cord
 from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
 
 _ARROW_TYPES = {"str": pa.string(), "int": pa.int64()}
 ARROW_SCHEMA = pa.schema([(f.name, _ARROW_TYPES[str(f.type)]) for f in fields(Receipt)])
@@ -46,7 +47,7 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
         return
     cord = Cord(desk, token)
     progress = Cluster(lease.target)
-    copy = Copy(lease, recall=cord, note_standing=_note_in(progress, lease.source.alias))
+    copy = Copy(lease, recall=cord, note_standing=_note_in(progress, lease.kept_in))
     try:
         if not lease.is_calm:  # else nothing waits for it
             copy.warm_up()
@@ -68,11 +69,11 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
         cord.close()
 
 
-def _note_in(cluster: Cluster, alias: str) -> NoteStanding:
+def _note_in(cluster: Cluster, storage: Storage) -> NoteStanding:
     """Some positions must be known before anything is appended: the driver hears of them only with the receipts."""
 
     def note(place: tuple[str, int], standing: Standing) -> None:
-        ProgressTopic(cluster, alias).write({place: standing})
+        ProgressTopic(cluster, storage).write({place: standing})
 
     return note
 

@@ -46,7 +46,7 @@ def _of_this_task(lease: Lease) -> Lease:
 
 def _write(lease: Lease, batches: Iterator[pa.RecordBatch], cord: Cord, planned_at: float) -> Iterator[list[Receipt]]:
     target = shared_cluster(lease.target)
-    progress = shared_progress(lease.target, lease.source.alias)
+    progress = shared_progress(lease.target, lease.kept_in)
 
     def note(place: tuple[str, int], standing: Standing) -> None:
         progress.write({place: standing})

@@ -18,6 +18,11 @@ from sparkmirror.topology.select import TopicSelector
 LITERAL, PREFIXED = 3, 4
 ALL, READ, WRITE = 2, 3, 4
 DENY, ALLOW = 2, 3
+# By number, in the words of kafka-acls.
+OPERATIONS = (
+    "UNKNOWN", "ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION",
+    "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS",
+)  # fmt: skip
 
 
 class Acl(NamedTuple):

@@ -34,7 +34,8 @@ _KEEP_NAMES = ("IdentityReplicationPolicy", "LegacyReplicationPolicy")
 
 def choose_policy(flow: FlowConfig) -> ReplicationPolicy:
     naming = flow.naming
-    internal = InternalNames(separator=naming.separator if naming.internal_separator else DOT)
+    separator = naming.separator if naming.internal_separator else DOT
+    internal = InternalNames(separator=separator, prefix=naming.internal_prefix)
     name = _simple_name(naming.policy_class)
     if name == "DefaultReplicationPolicy":
         return DefaultReplicationPolicy(separator=naming.separator, aliases=flow.aliases, internal=internal)

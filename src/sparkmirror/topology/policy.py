@@ -54,9 +54,10 @@ class InternalNames:
     """What MirrorMaker 2's own topics are called, and how they are known again; the same for every policy."""
 
     separator: str = DOT
+    prefix: str = "mm2"
 
     def offset_syncs_topic(self, other: str) -> str:
-        return f"mm2-offset-syncs{self.separator}{other}{self.separator}internal"
+        return f"{self.prefix}-offset-syncs{self.separator}{other}{self.separator}internal"
 
     def checkpoints_topic(self, source: str) -> str:
         return source + self._checkpoints_suffix()
@@ -68,7 +69,7 @@ class InternalNames:
         # Only `mm2...internal`, as since Kafka 4.0: before, any user topic that ended so was left out. Progress,
         # status and claims have dots whatever the separator is.
         ends = (f"{self.separator}internal", ".internal")
-        ours = topic.startswith("mm2") and topic.endswith(ends)
+        ours = topic.startswith(("mm2", self.prefix)) and topic.endswith(ends)
         return ours or self.is_checkpoints_topic(topic) or topic.startswith(("__", "."))
 
     def _checkpoints_suffix(self) -> str:

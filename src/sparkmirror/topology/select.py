@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig
-from sparkmirror.topology.choose import choose_policy, choose_topic_filter
+from sparkmirror.config.renames import Renames
+from sparkmirror.topology.choose import choose_config_filter, choose_policy, choose_topic_filter
 from sparkmirror.topology.filters import TopicFilter
 from sparkmirror.topology.partition import TopicPartition
 from sparkmirror.topology.policy import ReplicationPolicy, hops_back
-from sparkmirror.topology.renames import Renames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,12 @@ class TopicSelector:
         if rename is not None and rename.can_merge:
             return True
         return self.shares_target and (rename is not None or self.remote_name(topic) == topic)
+
+
+def refuse_unusable(flow: FlowConfig) -> None:
+    """ConfigError where a class or a rename of the file can't be used, before anything is begun."""
+    TopicSelector.of(flow)
+    choose_config_filter(flow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

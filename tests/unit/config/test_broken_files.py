@@ -64,7 +64,7 @@ BROKEN = [
     ("no such variable", BASE + "topics = ${env:NOT_THERE}", 5, "topics", "environment variable NOT_THERE"),
     ("no such secret", BASE + "a.ssl.key.password = ${file:/none:x}", 5, "a.ssl.key.password", "can't read /none"),
     ("no such provider class", BASE + "config.providers = v", 5, "config.providers.v.class", "FileConfigProvider"),
-    ("a connector alone", CONNECTOR + "connector.class = MirrorHeartbeatConnector", 4, "connector.class", "all three"),
+    ("a connector alone", CONNECTOR + "connector.class = MirrorCheckpointConnector", 4, "connector.class", "all three"),
     ("a wrong value by another name", BASE + "Tasks.Max = x", 5, "Tasks.Max", "whole number"),
     ("a value of a flow that is off", BASE + "b->a.tasks.max = x", 5, "b->a.tasks.max", "whole number"),
 ]

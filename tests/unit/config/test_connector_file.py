@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sparkmirror.config.mirror import parse_mirror_config
+from sparkmirror.errors import ConfigError
+from sparkmirror.topology.select import TopicSelector
 
 FILE = """\
 name = mine
@@ -43,3 +47,25 @@ def test_the_source_connector_alone_emits_nothing_and_all_three_do() -> None:
     assert alone.heartbeats.interval_s is None and not alone.checkpoints_topic.is_wanted
     (whole,) = parse_mirror_config(FILE.replace("connector.class", "#"), "f").flows
     assert whole.heartbeats.interval_s == 1.0 and whole.checkpoints_topic.is_wanted
+
+
+def test_nothing_goes_the_other_way() -> None:
+    assert parse_mirror_config(FILE, "f").heartbeat_pairs == ()
+
+
+def test_the_heartbeat_connector_alone_emits_and_mirrors_nothing_whatever_its_file_says() -> None:
+    config = parse_mirror_config(FILE.replace("MirrorSourceConnector", "MirrorHeartbeatConnector"), "f")
+    (flow,) = config.flows
+    selector = TopicSelector.of(flow)
+    assert not any(map(selector.should_replicate, ("x", "heartbeats", "other")))
+    assert flow.heartbeats.interval_s == 1.0
+    assert not flow.checkpoints_topic.is_wanted and not flow.offset_syncs.topic.is_wanted
+    assert config.heartbeat_pairs == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("MirrorCheckpointConnector", "from what a flow copies"), ("JdbcConnector", "no such connector")]
+)
+def test_what_can_not_run_alone_is_refused_with_the_reason(name: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=f"f:2: connector.class: {name} can't run alone: .*{why}.*expected Mirror"):
+        parse_mirror_config(FILE.replace("MirrorSourceConnector", name), "f")

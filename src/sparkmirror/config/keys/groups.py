@@ -31,7 +31,7 @@ OFFSET_SYNCS_LOCATION = Key(
 # -- internal topics
 
 # Ours, so that several mirrors can share clusters.
-INTERNAL_PREFIX = Key(name="replication.internal.topic.prefix", parse=v.topic_name_part, default="mm2")
+INTERNAL_PREFIX = Key(name="replication.internal.topic.prefix", parse=v.topic_name_part, default="mm2", state=_FORCE)
 ALL_FACTORS = Key(
     name="replication.internal.topic.replication.factor",
     parse=v.optional(v.replication_factor),
@@ -40,19 +40,16 @@ ALL_FACTORS = Key(
 )
 
 
-def _factor(name: str, *, state: State = State.LATER, reader: Reader = Reader.CONNECTOR, also: str = "") -> Key[int]:
+def _factor(name: str, *, reader: Reader = Reader.CONNECTOR, also: str = "") -> Key[int]:
     fallbacks = (ALL_FACTORS.name, also) if also else (ALL_FACTORS.name,)
-    return Key(name=name, parse=v.replication_factor, default="3", readers=(reader,), state=state, fallbacks=fallbacks)
+    return Key(name=name, parse=v.replication_factor, default="3", readers=(reader,), state=_FORCE, fallbacks=fallbacks)
 
 
-HEARTBEATS_FACTOR = _factor("heartbeats.topic.replication.factor", state=_FORCE)
-CHECKPOINTS_FACTOR = _factor("checkpoints.topic.replication.factor", state=_FORCE)
-OFFSET_SYNCS_FACTOR = _factor("offset-syncs.topic.replication.factor", state=_FORCE)
-PROGRESS_FACTOR = _factor("offset.storage.replication.factor", state=_FORCE, reader=Reader.WORKER)
-STATUS_FACTOR = _factor(
-    "status.storage.replication.factor", state=_FORCE, reader=Reader.WORKER, also=PROGRESS_FACTOR.name
-)
-CONFIG_FACTOR = _factor("config.storage.replication.factor", reader=Reader.WORKER)
+HEARTBEATS_FACTOR = _factor("heartbeats.topic.replication.factor")
+CHECKPOINTS_FACTOR = _factor("checkpoints.topic.replication.factor")
+OFFSET_SYNCS_FACTOR = _factor("offset-syncs.topic.replication.factor")
+PROGRESS_FACTOR = _factor("offset.storage.replication.factor", reader=Reader.WORKER)
+STATUS_FACTOR = _factor("status.storage.replication.factor", reader=Reader.WORKER, also=PROGRESS_FACTOR.name)
 
 HEARTBEATS_RETENTION = Key(name="heartbeats.topic.retention.ms", parse=v.retention, default="", state=_FORCE)
 CHECKPOINTS_RETENTION = Key(name="checkpoints.topic.retention.ms", parse=v.retention, default="", state=_FORCE)

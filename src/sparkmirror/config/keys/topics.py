@@ -15,7 +15,7 @@ BOOTSTRAP_SERVERS = Key(
 # MirrorMaker 2 looks at A->B.enabled alone to choose its flows; a global `enabled` does not count.
 ENABLED = Key(name="enabled", parse=v.boolean, default="false", readers=(Reader.CONNECTOR_ONLY,), state=_FORCE)
 # The first part of the keys in the progress topic.
-CONNECTOR_NAME = Key(name="name", parse=v.text, default="MirrorSourceConnector")
+CONNECTOR_NAME = Key(name="name", parse=v.text, default="MirrorSourceConnector", state=_FORCE)
 
 TOPICS = Key(name="topics", parse=v.regex_list, default=".*", state=_FORCE)
 TOPICS_EXCLUDE = Key(
@@ -29,7 +29,7 @@ REPLICATION_FACTOR = Key(
     default="2",
     state=_FORCE,
 )
-REFRESH_TOPICS = Key(name="refresh.topics.enabled", parse=v.boolean, default="true")
+REFRESH_TOPICS = Key(name="refresh.topics.enabled", parse=v.boolean, default="true", state=_FORCE)
 # MirrorMaker 2 leaves a new topic unmirrored for ten minutes. Metadata is cheap.
 REFRESH_TOPICS_INTERVAL = Key(
     name="refresh.topics.interval.seconds",

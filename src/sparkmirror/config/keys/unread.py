@@ -63,7 +63,6 @@ _BETTER: tuple[tuple[str, tuple[Reader, ...], str], ...] = (
         "consumer.max.poll.records",
     ),
     ("what fails is tried again at its next time, without end", _ADMIN, "admin.retries"),
-    ("only what differs is written, never a topic's whole configuration", _CONNECTOR, "use.incremental.alter.configs"),
     ("each batch's CRC is checked before it is copied", _SOURCE, "consumer.check.crcs"),
     (
         "a client that has lost its brokers starts again from bootstrap.servers",
@@ -98,9 +97,19 @@ _BETTER: tuple[tuple[str, tuple[Reader, ...], str], ...] = (
         (Reader.FILE,),
         "dedicated.mode.enable.internal.rest",
     ),
+    (
+        "the file is read at each start, so there is no topic of configurations",
+        _WORKER,
+        "config.storage.topic config.storage.replication.factor",
+    ),
     ("what is in flight is finished within five seconds", _WORKER, "task.shutdown.graceful.timeout.ms"),
     ("there are never more tasks than tasks.max", _CONNECTOR, "tasks.max.enforce"),
     ("only providers whose values expire act on it, and none here has such", _CONNECTOR, "config.action.reload"),
+    (
+        "configurations are changed key by key, and no others are touched",
+        _CONNECTOR,
+        "use.incremental.alter.configs",
+    ),
     ("the version is that of sparkmirror", _CONNECTOR, "connector.plugin.version"),
     ("the connectors are built in", _CONNECTOR, "connector.class"),
     (

@@ -1,4 +1,4 @@
-"""Keys of Connect's workers: where progress, status and configurations are kept, and the REST service."""
+"""Keys of Connect's workers: where progress and status are kept, and the REST service."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _NAME = v.optional(v.topic_name_part)
 _COUNT = v.integer(1, v.INT_MAX)
 _WORKER = (Reader.WORKER,)
 _FILE = (Reader.FILE,)
+_FORCE = State.IN_FORCE
 
-PROGRESS_TOPIC = Key(name="offset.storage.topic", parse=_NAME, default="", readers=_WORKER)
-PROGRESS_PARTITIONS = Key(name="offset.storage.partitions", parse=_COUNT, default="25", readers=_WORKER)
-STATUS_TOPIC = Key(name="status.storage.topic", parse=_NAME, default="", readers=_WORKER)
-STATUS_PARTITIONS = Key(name="status.storage.partitions", parse=_COUNT, default="5", readers=_WORKER)
-CONFIG_TOPIC = Key(name="config.storage.topic", parse=_NAME, default="", readers=_WORKER)
+PROGRESS_TOPIC = Key(name="offset.storage.topic", parse=_NAME, default="", readers=_WORKER, state=_FORCE)
+PROGRESS_PARTITIONS = Key(name="offset.storage.partitions", parse=_COUNT, default="25", readers=_WORKER, state=_FORCE)
+STATUS_TOPIC = Key(name="status.storage.topic", parse=_NAME, default="", readers=_WORKER, state=_FORCE)
+STATUS_PARTITIONS = Key(name="status.storage.partitions", parse=_COUNT, default="5", readers=_WORKER, state=_FORCE)
 
 CONFIG_PROVIDERS = Key(name="config.providers", parse=v.text_list, default="", readers=_FILE, state=State.IN_FORCE)
 LISTENERS = Key(name="listeners", parse=v.text_list, default="http://127.0.0.1:8083", readers=_FILE)

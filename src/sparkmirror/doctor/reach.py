@@ -1,0 +1,51 @@
+"""Whether clusters answer, and whether their brokers can be reached by the names that they give themselves. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sparkmirror.doctor.facts import ClusterFacts
+from sparkmirror.doctor.verdict import Judge, Verdict, count
+from sparkmirror.net.reach import Reached
+
+
+def judge_reach(facts: ClusterFacts) -> Iterator[Verdict]:
+    """The addresses of the file."""
+    judge = Judge(facts.alias, "reach")
+    dead = [each for each in facts.bootstrap if each.problem]
+    if len(dead) == len(facts.bootstrap):
+        said = "; ".join(each.problem for each in dead)
+        yield judge.fails(f"no broker answers: {said}", _cure(facts.alias, dead[0]))
+        return
+    for each in dead:
+        yield judge.warns(each.problem, _cure(facts.alias, each))
+    if facts.metadata is None:
+        yield judge.fails(facts.metadata_problem, "see the brokers' own log")
+        return
+    answers = ", ".join(str(each) for each in facts.bootstrap if not each.problem)
+    yield judge.passes(f"{answers}: {count(len(facts.metadata.brokers), 'broker')}")
+
+
+def judge_names(facts: ClusterFacts) -> Iterator[Verdict]:
+    """What the brokers advertise: records are read and written there, whatever the file says."""
+    judge = Judge(facts.alias, "names")
+    dead = {node: each for node, each in facts.brokers.items() if each.problem}
+    found = [
+        judge.fails(
+            f"broker {node} of cluster {facts.alias} advertises {each}: {each.problem}",
+            f"set advertised.listeners of broker {node} to a name and port that this machine and Spark's executors "
+            f"reach, or make {each} known to them ({'DNS, /etc/hosts' if each.is_name_unknown else 'route, firewall'})",
+        )
+        for node, each in dead.items()
+    ]
+    places = ", ".join(f"broker {node} at {each}" for node, each in sorted(facts.brokers.items()))
+    return judge.all_or(found, places)
+
+
+def _cure(alias: str, each: Reached) -> str:
+    key = f"{alias}.bootstrap.servers"
+    if each.is_name_unknown:
+        return f"correct the name in {key}, or make it known (DNS, /etc/hosts)"
+    if "closed the connection" in each.problem or "did not answer" in each.problem or "announced" in each.problem:
+        return f"see that {key} names a listener without TLS and SASL, and that the broker is well"
+    return f"start the broker, or correct host and port in {key}"
