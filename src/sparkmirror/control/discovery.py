@@ -65,6 +65,7 @@ class Discovery:
         self._target = target
         self._metadata: tuple[Metadata, Metadata] | None = None
         self._shown: set[str] = set()  # source topics that were mirrored when last looked
+        self._first_seen: dict[str, int] | None = None  # all that counts, without refresh.topics.enabled
 
     def expect(self, topics: Iterable[str]) -> None:
         """These were mirrored by an earlier driver: say it if they can't be seen."""
@@ -159,7 +160,16 @@ class Discovery:
 
     def _plan(self) -> tuple[Metadata, Metadata, TopicPlan]:
         source, target = self._source.fetch_metadata(), self._target.fetch_metadata()
-        return source, target, plan_topics(count_partitions(source), count_partitions(target), self.selector)
+        return source, target, plan_topics(self._count_source(source), count_partitions(target), self.selector)
+
+    def _count_source(self, source: Metadata) -> dict[str, int]:
+        counts = count_partitions(source)
+        if self._flow.refresh_topics:
+            return counts
+        if self._first_seen is None:
+            self._first_seen = counts
+        known = self._first_seen
+        return {topic: min(count, known[topic]) for topic, count in counts.items() if topic in known}
 
     def _apply(self, plan: TopicPlan, source: Metadata, target: Metadata) -> dict[str, Refusal]:
         """Carry it out as far as the target lets us; what it refuses by remote topic."""

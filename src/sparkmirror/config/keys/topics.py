@@ -29,7 +29,7 @@ REPLICATION_FACTOR = Key(
     default="2",
     state=_FORCE,
 )
-REFRESH_TOPICS = Key(name="refresh.topics.enabled", parse=v.boolean, default="true")
+REFRESH_TOPICS = Key(name="refresh.topics.enabled", parse=v.boolean, default="true", state=_FORCE)
 # MirrorMaker 2 leaves a new topic unmirrored for ten minutes. Metadata is cheap.
 REFRESH_TOPICS_INTERVAL = Key(
     name="refresh.topics.interval.seconds",
