@@ -126,6 +126,22 @@ def test_configurations_are_left_alone_where_their_sync_is_off(pair: Pair, topic
         assert topic_configs(pair.target, remote) == {}
 
 
+def test_a_long_refresh_holds_up_neither_heartbeats_nor_configurations_nor_the_lag(
+    pair: Pair, topic: str, make_flow: MakeFlow
+) -> None:
+    """Of MirrorMaker 2's ten minutes only new topics know."""
+    create_topic(pair.source, topic, 1)
+    extra = {"refresh.topics.interval.seconds": "600", "heartbeats.topic.replication.factor": "1"}
+    flow = make_flow(topic, extra)
+    remote = f"{flow.source.alias}.{topic}"
+    with keeping(flow) as (keeper, _):
+        await_condition(lambda: keeper.plan_heartbeat() is not None, "heartbeats", 20)
+        change_configs(pair.source, topic, {"retention.ms": "2000000"})
+        await_condition(lambda: topic_configs(pair.target, remote) == {"retention.ms": "2000000"}, "it", 20)
+        produce(pair.source, topic, [{"value": b"x"}])
+        await_condition(lambda: bool(keeper.view.ends) and keeper.view.ends[topic, 0].lag == 1, "the lag", 20)  # type: ignore[index]
+
+
 def test_without_refresh_only_what_is_there_at_the_start_is_mirrored(
     pair: Pair, topic: str, make_flow: MakeFlow
 ) -> None:
