@@ -14,7 +14,17 @@ from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, R
 
 from sparkmirror.embedded import KafkaCluster, MirrorMaker2, start_clusters
 from tests.long.conftest import AUTHORIZER
-from tests.support.kafka_client import await_condition, create_topic, produce, topics, total, watermarks
+from tests.support.kafka_client import (
+    assert_same,
+    await_condition,
+    create_topic,
+    delete_topic,
+    produce,
+    read_all,
+    topics,
+    total,
+    watermarks,
+)
 from tests.support.mirror_process import MirrorProcess
 from tests.support.topic_admin import add_acls, binding, replicas, topic_acls, topic_configs
 
@@ -129,19 +139,40 @@ def await_all(clusters: dict[str, str], target: str) -> None:
         await_condition(lambda n=name: n in topics(servers) and total(servers, n) > 10, name, 60)  # type: ignore[misc]
 
 
+def take_back(servers: str, before: Picture) -> Picture:
+    """What was made there since, and is deleted again."""
+    after = look(servers)
+    new = {name: topic for name, topic in after.topics.items() if name not in before.topics}
+    for name in new:
+        delete_topic(servers, name)
+    await_condition(lambda: not new.keys() & topics(servers), "the end of topics")
+    return Picture(new, after.rights - before.rights)
+
+
 def test_side_by_side(clusters: dict[str, str]) -> None:
     prepare(clusters)
     before = look(clusters["A"])
     with MirrorMaker2(text(clusters, "theirs")):
         await_all(clusters, "theirs")
-    theirs = look(clusters["theirs"])
+    theirs, theirs_on_source = look(clusters["theirs"]), take_back(clusters["A"], before)
     with MirrorProcess(text(clusters, "ours")) as mirror:
         await_all(clusters, "ours")
         assert mirror.terminate()[0] == 0
-    ours = look(clusters["ours"])
-    print(sorted(theirs.topics.keys() - ours.topics.keys()), sorted(ours.topics.keys() - theirs.topics.keys()))
-    for name in sorted(theirs.topics.keys() & ours.topics.keys()):
-        print(name, theirs.topics[name] == ours.topics[name], theirs.topics[name], ours.topics[name])
-    print(theirs.rights - ours.rights, ours.rights - theirs.rights)
-    print(sorted(look(clusters["A"]).topics.keys() - before.topics.keys()))
-    assert 0
+    ours, ours_on_source = look(clusters["ours"]), take_back(clusters["A"], before)
+    # Connect's configurations are nobody's here, and claims are ours alone.
+    assert theirs.topics.keys() - ours.topics.keys() == {"mm2-configs.A.internal"}
+    assert ours.topics.keys() - theirs.topics.keys() == {"mm2-claims.A.internal"}
+    assert {n for n in theirs.topics.keys() & ours.topics.keys() if theirs.topics[n] != ours.topics[n]} == {"A.kept"}
+    # What somebody set by hand on a remote topic stays here.
+    assert theirs.topics["A.kept"] == Topic(3, 1, {"retention.ms": "7200000"})
+    assert ours.topics["A.kept"] == Topic(3, 1, {"retention.ms": "7200000", "delete.retention.ms": "5000"})
+    # The workers of the way back keep themselves busy on the source.
+    assert theirs_on_source.topics.keys() - ours_on_source.topics.keys() == {
+        f"mm2-{kind}.B.internal" for kind in ("configs", "offsets", "status")
+    }
+    assert ours_on_source.topics.items() <= theirs_on_source.topics.items()
+    assert ours_on_source.topics.keys() == {"heartbeats", "mm2-offset-syncs.B.internal"}
+    assert theirs.rights == ours.rights != set()
+    assert theirs_on_source.rights == ours_on_source.rights == set()
+    for name in MIRRORED:
+        assert_same(read_all(clusters["theirs"], f"A.{name}"), read_all(clusters["ours"], f"A.{name}"))
