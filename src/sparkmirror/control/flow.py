@@ -253,7 +253,7 @@ class FlowKeeper:
                 led = self.view.leads
                 self._tend_leadership()
                 self._refresh_progress()
-                if time.monotonic() >= next_look or led < self.view.leads:
+                if time.monotonic() >= next_look or (self.view.leads and not led):
                     self._look()
                     next_look = time.monotonic() + self._until_next_look_s()
                     next_measure = time.monotonic() + MEASURE_EVERY_S
