@@ -17,7 +17,15 @@ from sparkmirror.offsets.internal_topic import InternalTopic
 from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
-from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, topics, watermarks
+from tests.support.kafka_client import (
+    add_partitions,
+    await_condition,
+    create_topic,
+    delete_topic,
+    produce,
+    topics,
+    watermarks,
+)
 from tests.support.keepers import keeping
 from tests.support.topic_admin import change_configs, topic_configs
 
@@ -117,6 +125,40 @@ def test_configurations_are_left_alone_where_their_sync_is_off(pair: Pair, topic
     with keeping(flow) as (keeper, _):
         await_condition(lambda: keeper.view.landscape is not None, "a look")
         assert topic_configs(pair.target, remote) == {}
+
+
+def test_a_long_refresh_holds_up_neither_heartbeats_nor_configurations_nor_the_lag(
+    pair: Pair, topic: str, make_flow: MakeFlow
+) -> None:
+    """Of MirrorMaker 2's ten minutes only new topics know."""
+    create_topic(pair.source, topic, 1)
+    extra = {"refresh.topics.interval.seconds": "600", "heartbeats.topic.replication.factor": "1"}
+    flow = make_flow(topic, extra)
+    remote = f"{flow.source.alias}.{topic}"
+    with keeping(flow) as (keeper, _):
+        await_condition(lambda: keeper.plan_heartbeat() is not None, "heartbeats", 20)
+        change_configs(pair.source, topic, {"retention.ms": "2000000"})
+        await_condition(lambda: topic_configs(pair.target, remote) == {"retention.ms": "2000000"}, "it", 20)
+        produce(pair.source, topic, [{"value": b"x"}])
+        await_condition(lambda: bool(keeper.view.ends) and keeper.view.ends[topic, 0].lag == 1, "the lag", 20)  # type: ignore[index]
+
+
+def test_without_refresh_only_what_is_there_at_the_start_is_mirrored(
+    pair: Pair, topic: str, make_flow: MakeFlow
+) -> None:
+    create_topic(pair.source, f"{topic}-old", 1)
+    flow = make_flow(f"{topic}.*", {"refresh.topics.enabled": "false"})
+    with keeping(flow) as (keeper, _):
+        await_condition(lambda: f"{flow.source.alias}.{topic}-old" in topics(pair.target), "the topic")
+        create_topic(pair.source, f"{topic}-new", 1)
+        add_partitions(pair.source, f"{topic}-old", 2)
+        for _ in range(2):
+            seen = keeper.view.landscape
+            await_condition(lambda s=seen: keeper.view.landscape is not s, "a look")  # type: ignore[misc]
+        assert keeper.view.landscape and [(p.topic, p.partition) for p in keeper.view.landscape.partitions] == [
+            (f"{topic}-old", 0)
+        ]
+        assert f"{flow.source.alias}.{topic}-new" not in topics(pair.target)
 
 
 def test_a_missing_target_topic_is_made_again_by_the_mirror_and_not_by_asking_for_it(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
 
-from sparkmirror.embedded import KafkaCluster, start_clusters
 from sparkmirror.offsets.heartbeats import parse_record
 from sparkmirror.topology.policy import DefaultReplicationPolicy, count_hops
 from tests.support.kafka_client import Record, await_condition, create_topic, produce, read_all, topics, total
@@ -30,17 +28,6 @@ SETTINGS = {
     "lease.seconds": "5",
     "spark.ui.enabled": "false",
 }
-
-
-@pytest.fixture(scope="module")
-def three() -> Iterator[dict[str, str]]:
-    clusters = [KafkaCluster(name=alias, heap_mb=256) for alias in ALIASES]
-    start_clusters(*clusters)
-    try:
-        yield {cluster.name: cluster.bootstrap_servers for cluster in clusters}
-    finally:
-        for cluster in clusters:
-            cluster.stop()
 
 
 def pairs_of(records: list[Record]) -> set[tuple[str, str]]:

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.timeout(240)
 
 COUNTS = {"one": 2, "two": 3, "three": 5}
 RECORDS = 400
+TURNS = 5
 
 
 def write(servers: str, topic: str, partitions: int, first: int = 0) -> int:
@@ -81,25 +82,34 @@ def test_names_stay_the_same_both_ways_and_nothing_goes_round(pair: Pair, topic:
         "B->A.topics": topic,
         "heartbeats.replication.enabled": "false",
     }
-    for servers in (pair.source, pair.target):
+    sides = (pair.source, pair.target)
+    for servers in sides:
         create_topic(servers, topic, 2)
-    text = properties(pair.source, pair.target, topic, extra)
-    with MirrorProcess(text) as mirror:
-        for turn in range(3):
-            for side, servers in enumerate((pair.source, pair.target)):
+    with MirrorProcess(properties(pair.source, pair.target, topic, extra)) as mirror:
+        for turn in range(TURNS):
+            for side, servers in enumerate(sides):
                 rows = (
-                    {"key": b"%d" % side, "value": b"%d" % (400 * turn + i), "partition": i % 2} for i in range(400)
+                    {"key": b"%d" % side, "value": b"%d" % (200 * turn + i), "partition": i % 2} for i in range(200)
                 )
                 produce(servers, topic, rows, batch_size=500)
-            if turn == 1:
+            if turn == 1:  # while it copies
                 mirror.kill()
                 mirror.start()
-            wanted = 800 * (turn + 1)
-            for servers in (pair.source, pair.target):
+            if turn == 3:
+                assert mirror.terminate()[0] == 0
+                mirror.start()
+            wanted = 400 * (turn + 1)
+            for servers in sides:
                 await_condition(lambda s=servers, n=wanted: total(s, topic) >= n, f"{wanted} records", 90)  # type: ignore[misc]
-        mirror.await_log("leading, lag")
-        assert [total(servers, topic) for servers in (pair.source, pair.target)] == [2400, 2400]
-    for servers in (pair.source, pair.target):
-        for records in read_all(servers, topic).values():
+        # What went round would stand before records that are written after.
+        for extra_records in (2, 4):
+            for servers in sides:
+                produce(servers, topic, [{"key": b"last", "value": b"", "partition": p} for p in (0, 1)])
+            wanted = 2000 + 2 * extra_records
+            for servers in sides:
+                await_condition(lambda s=servers, n=wanted: total(s, topic) >= n, f"{wanted} records", 60)  # type: ignore[misc]
+        assert [total(servers, topic) for servers in sides] == [2008, 2008]
+    for servers in sides:
+        for partition, records in read_all(servers, topic).items():
             for key in (b"0", b"1"):
-                assert len({r.value for r in records if r.key == key}) == 600
+                assert [int(r.value or b"") for r in records if r.key == key] == list(range(partition, 1000, 2))

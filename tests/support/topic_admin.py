@@ -17,6 +17,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from tests.support.kafka_client import await_condition
+
 DEADLINE_S = 30.0
 OF_TOPIC = 1
 
@@ -42,6 +44,30 @@ def change_configs(servers: str, topic: str, values: Mapping[str, str | None]) -
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
     admin = AdminClient({"bootstrap.servers": servers})
     admin.incremental_alter_configs([resource])[resource].result(DEADLINE_S)
+
+
+def replicas(servers: str) -> dict[str, int]:
+    """How many each topic has."""
+    found = AdminClient({"bootstrap.servers": servers}).list_topics(timeout=DEADLINE_S).topics
+    return {name: max((len(p.replicas) for p in topic.partitions.values()), default=0) for name, topic in found.items()}
+
+
+def remove_all(servers: str) -> None:
+    """Topics and rights of earlier tests; the brokers' own topics stay."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    if ours := [name for name in replicas(servers) if not name.startswith("__")]:
+        for future in admin.delete_topics(ours).values():
+            future.result(DEADLINE_S)
+    await_condition(lambda: not [n for n in replicas(servers) if not n.startswith("__")], "the end of topics")
+    if acls := topic_acls(servers):
+        filters = [
+            AclBindingFilter(
+                a.restype, a.name, a.resource_pattern_type, a.principal, a.host, a.operation, a.permission_type
+            )
+            for a in acls
+        ]
+        for future in admin.delete_acls(filters).values():
+            future.result(DEADLINE_S)
 
 
 def binding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from sparkmirror.config.findings import Findings
-from sparkmirror.config.loops import find_loop
+from sparkmirror.config.loops import can_be_permitted, find_loop
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.config.properties import line_of
 from sparkmirror.config.rename_loops import find_rename_loop
@@ -22,12 +22,13 @@ def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Fin
         return
     first = circle[0]
     way = "->".join((first.source.alias, *(flow.target.alias for flow in circle)))
-    cure = "identity.bidirectional = true, which skips what came from the other side, or " if len(circle) == 2 else ""
+    kept = f"with {first.naming.policy_class.rpartition('.')[2]} topics keep their names"
+    permitted = "identity.bidirectional = true, which skips what came from the other side, or "
+    cure = permitted if can_be_permitted(circle) else ""
     findings.error(
         line_of(settings.entries.get(f"{first.name}.enabled")),
-        f"{first.name}.enabled: with {first.naming.policy_class.rpartition('.')[2]} topics keep their names, and on "
-        f"the way {way} a record would come back for ever: expected {cure}one flow less, or topics that have no "
-        "name in common",
+        f"{first.name}.enabled: {kept}, and on the way {way} a record would come back for ever: "
+        f"expected {cure}one flow less, or topics that have no name in common",
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from sparkmirror.config.java_regex import compile_elements
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.config.renames import Renames
 
 _PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
@@ -24,8 +25,13 @@ def find_loop(flows: Sequence[FlowConfig]) -> Circle | None:
     return next((c for c in circles(keeping) if not _is_permitted(c) and may_share_topics(c)), None)
 
 
+def can_be_permitted(circle: Circle) -> bool:
+    """Whether `identity.bidirectional` would do. What origins merge into one topic has other producer ids."""
+    return len(circle) == 2 and not any(r.can_merge for f in circle for r in Renames.of(f.naming.topics_map).entries)
+
+
 def _is_permitted(circle: Circle) -> bool:
-    return len(circle) == 2 and all(flow.naming.identity_bidirectional for flow in circle)
+    return can_be_permitted(circle) and all(flow.naming.identity_bidirectional for flow in circle)
 
 
 def circles(flows: Sequence[FlowConfig]) -> Iterator[Circle]:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sparkmirror.config.java_regex import compile_elements
-from sparkmirror.errors import ConfigError
 
 _PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _GROUP = re.compile(r"\$(\d)")
@@ -29,6 +28,10 @@ class Rename:
     name: str
     can_merge: bool
 
+    def example(self) -> str:
+        """A name that it may give."""
+        return _GROUP.sub("x", self.name)
+
     def apply(self, topic: str) -> str | None:
         found = self.pattern.fullmatch(topic)
         return _GROUP.sub(lambda group: found[int(group[1])] or "", self.name) if found else None
@@ -40,7 +43,7 @@ class Renames:
 
     @classmethod
     def of(cls, elements: Sequence[str]) -> Renames:
-        """ConfigError names the element that is wrong."""
+        """ValueError names the element that is wrong."""
         pairs = [(pattern.strip(), name.strip()) for pattern, _, name in (e.rpartition(":") for e in elements)]
         names = [name for _, name in pairs]
         return cls(tuple(_rename(pattern, name, shared=names.count(name) > 1) for pattern, name in pairs))
@@ -50,18 +53,15 @@ class Renames:
 
 
 def _rename(pattern: str, name: str, *, shared: bool) -> Rename:
-    said = f"topics.map: {pattern}:{name}"
-    try:
-        compiled = compile_elements((pattern,))
-    except ValueError as error:
-        raise ConfigError(f"{said}: {error}") from None
-    if compiled is None:
-        raise ConfigError(f"{said}: expected a pattern and a name")
+    if not pattern or not name:
+        raise ValueError(f"expected pairs such as orders:orders-eu, got {pattern or name!r}")
+    compiled = compile_elements((pattern,))
+    assert compiled is not None
     groups = [int(number) for number in _GROUP.findall(name)]
     if any(number > compiled.groups for number in groups):
-        raise ConfigError(f"{said}: ${max(groups)} is no group of the pattern, which has {compiled.groups}")
+        raise ValueError(f"{pattern}:{name}: ${max(groups)} is no group of the pattern, which has {compiled.groups}")
     bare = _GROUP.sub("", name)
     if (bare and not _PLAIN_NAME.fullmatch(bare)) or len(bare) > LONGEST_NAME or name in (".", ".."):
-        raise ConfigError(f"{said}: {name} is no topic name; expected letters, digits, '.', '_', '-' and $1 to $9")
+        raise ValueError(f"{pattern}:{name}: expected a topic name of letters, digits, '.', '_', '-' and $1 to $9")
     can_merge = shared or not (groups or _PLAIN_NAME.fullmatch(pattern))
     return Rename(pattern=compiled, name=name, can_merge=can_merge)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sparkmirror.config.java_regex import compile_elements
+from sparkmirror.config.renames import Renames
 
 T = TypeVar("T")
 
@@ -128,11 +129,7 @@ def throttle(value: str) -> int | None:
 def rename_list(value: str) -> tuple[str, ...]:
     """`pattern:name` each. The last colon divides: a regex may have colons, a topic's name has none."""
     elements = text_list(value)
-    for element in elements:
-        pattern, _, name = element.rpartition(":")
-        if not pattern or not name.strip():
-            raise ValueError(f"expected pairs such as orders:orders-eu, got {element!r}")
-        compile_elements((pattern.strip(),))
+    Renames.of(elements)
     return elements
 
 

@@ -46,6 +46,7 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
 COMPLAIN_EVERY_S = 60.0
 PROBE_EVERY_S = 30.0
+MEASURE_EVERY_S = 5.0
 
 
 @dataclass(slots=True)
@@ -245,15 +246,20 @@ class FlowKeeper:
     def _run(self) -> None:
         clients = (self.source.address.client, self.target.address.client)
         first_s, longest_s = plan_pauses(clients, first_s=FIRST_PAUSE_S, longest_s=LONGEST_PAUSE_S)
-        pause_s, next_look = first_s, 0.0
+        pause_s, next_look, next_measure = first_s, 0.0, 0.0
         while not self._stop.is_set():
             try:
                 self._begin()
+                led = self.view.leads
                 self._tend_leadership()
                 self._refresh_progress()
-                if time.monotonic() >= next_look:
+                if time.monotonic() >= next_look or (self.view.leads and not led):
                     self._look()
-                    next_look = time.monotonic() + self.flow.refresh_topics_interval_s
+                    next_look = time.monotonic() + self._until_next_look_s()
+                    next_measure = time.monotonic() + MEASURE_EVERY_S
+                elif time.monotonic() >= next_measure:
+                    self._measure()
+                    next_measure = time.monotonic() + MEASURE_EVERY_S
                 self.write_facts()
                 self.source.close_idle()
                 self.view.problem = ""
@@ -374,21 +380,35 @@ class FlowKeeper:
         landscape = self._discovery.look()
         before = self.view.landscape
         self.view.landscape = landscape
+        self._measure()
+        if self.flow.sync_log_start and self.view.leads:
+            equal = [p for p in landscape.partitions if self._has_equal_offsets((p.topic, p.partition))]
+            self._discovery.sync_log_starts(equal)
+        could_beat = self._upkeep.has_heartbeats
+        if self.view.leads:
+            self._forget(self._upkeep.tend(landscape, self._discovery.last_seen(), self._written.get))
+        is_new = before is None or before.partitions != landscape.partitions
+        if is_new and (fresh := _new_topics(before, landscape)):
+            log.info("flow %s: mirrors %s", self.flow.name, ", ".join(fresh))
+        if is_new or could_beat != self._upkeep.has_heartbeats:
+            self._changed()
+
+    def _measure(self) -> None:
+        landscape = self.view.landscape
+        assert landscape is not None
         with admin_step(self.flow):
             if self.view.ends is None or not self.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
                 self.view.ends = self._discovery.fetch_ends(landscape.partitions, self._written)
                 self._ends_at = time.monotonic()
             self._note_facts(landscape, self.view.ends)
-        if self.flow.sync_log_start and self.view.leads:
-            equal = [p for p in landscape.partitions if self._has_equal_offsets((p.topic, p.partition))]
-            self._discovery.sync_log_starts(equal)
-        if self.view.leads:
-            self._forget(self._upkeep.tend(landscape, self._discovery.last_seen(), self._written.get))
-        if before is None or before.partitions != landscape.partitions:
-            fresh = _new_topics(before, landscape)
-            if fresh:
-                log.info("flow %s: mirrors %s", self.flow.name, ", ".join(fresh))
-            self._changed()
+
+    def _until_next_look_s(self) -> float:
+        """New topics have the file's time; what waits to be made, or is due beside the copy, does not wait for it."""
+        refresh_s = self.flow.refresh_topics_interval_s
+        landscape = self.view.landscape
+        if landscape is None or landscape.pending or landscape.facts:
+            refresh_s = min(refresh_s, MEASURE_EVERY_S)
+        return min(refresh_s, self._upkeep.due_in_s()) if self.view.leads else refresh_s
 
     def _forget(self, deleted: Mapping[str, str]) -> None:
         """A topic of the same name begins anew. `deleted`: source topics, with their remote topics' ids."""

@@ -6,6 +6,7 @@ Each has its own time. What fails is said once and tried again at its next time;
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 
@@ -24,7 +25,7 @@ from sparkmirror.sync.configs import ConfigSync
 from sparkmirror.sync.deletes import is_gone, plan_deletes
 from sparkmirror.sync.internal_topics import why_not_made
 from sparkmirror.sync.topics import unknown_text
-from sparkmirror.topology.internal_topics import plan_heartbeats_topic, plan_internal_topics
+from sparkmirror.topology.internal_topics import plan_internal_topics
 from sparkmirror.topology.select import TopicSelector
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.topic_configs import CLEANUP_POLICY, ConfigChanges
@@ -67,6 +68,12 @@ class Upkeep:
             self._guard("deletions", lambda: self._sync_deletes(*seen, deleted))
         return deleted
 
+    def due_in_s(self) -> float:
+        """Until configurations or rights are to be looked at again; endless where neither is."""
+        sync = self._flow.sync
+        times = ((sync.configs_interval_s, self._next_configs), (sync.acls_interval_s, self._next_acls))
+        return max(0.0, min((at for every, at in times if every is not None), default=math.inf) - time.monotonic())
+
     def _guard(self, what: str, work: Callable[[], None]) -> None:
         try:
             with admin_step(self._flow):
@@ -86,8 +93,10 @@ class Upkeep:
         policy = self._selector.policy
         for topic in plan_internal_topics(self._flow, policy):
             cluster, metadata = (self._source, here) if topic.on_source else (self._target, there)
-            self._say(topic.name, why_not_made(cluster, metadata, topic))
-        self.has_heartbeats = plan_heartbeats_topic(self._flow, policy).name in there.topics
+            problem = why_not_made(cluster, metadata, topic)
+            self._say(topic.name, problem)
+            if topic.name == policy.heartbeats_topic():
+                self.has_heartbeats = not problem
 
     # -- configurations
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig
-from sparkmirror.config.renames import Renames
+from sparkmirror.config.renames import Rename, Renames
 from sparkmirror.topology.choose import choose_config_filter, choose_policy, choose_topic_filter
 from sparkmirror.topology.filters import TopicFilter
 from sparkmirror.topology.partition import TopicPartition
@@ -36,7 +36,7 @@ class TopicSelector:
 
     @classmethod
     def of(cls, flow: FlowConfig) -> TopicSelector:
-        """ConfigError where a class or a rename of the file can't be used."""
+        """ConfigError where a class of the file can't be used."""
         return cls(
             topic_filter=choose_topic_filter(flow),
             policy=choose_policy(flow),
@@ -57,16 +57,22 @@ class TopicSelector:
         return any(source == self.target for source, _ in hops_back(self.policy, topic))
 
     def remote_name(self, topic: str) -> str:
-        rename = self.renames.find(topic)
+        rename = self._find_rename(topic)
         renamed = rename.apply(topic) if rename else None
         return renamed or self.policy.format_remote_topic(self.source, topic)
 
     def is_shared(self, topic: str) -> bool:
         """Whether other topics, of this or another source, may be written into its remote topic."""
-        rename = self.renames.find(topic)
+        rename = self._find_rename(topic)
         if rename is not None and rename.can_merge:
             return True
         return self.shares_target and (rename is not None or self.remote_name(topic) == topic)
+
+    def _find_rename(self, topic: str) -> Rename | None:
+        """Heartbeats tell the way of topics, so they do not go into a topic with others."""
+        rename = self.renames.find(topic)
+        merges = rename is not None and rename.can_merge
+        return None if merges and self.policy.is_heartbeats_topic(topic) else rename
 
 
 def refuse_unusable(flow: FlowConfig) -> None:

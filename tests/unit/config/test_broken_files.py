@@ -46,6 +46,15 @@ BROKEN = [
     ("a bad regex of groups", BASE + "a->b.groups.exclude = [", 5, "a->b.groups.exclude", "expected ]"),
     ("a brace", BASE + "topics = a{1", 5, "topics", "{n,m}"),
     ("a bad rename", BASE + "topics.map = orders", 5, "topics.map", "orders:orders-eu"),
+    ("a rename to no topic's name", BASE + "topics.map = x:a b", 5, "topics.map", "letters, digits"),
+    ("a rename by a group that is not there", BASE + "topics.map = x:$1", 5, "topics.map", "no group of the pattern"),
+    (
+        "renames both ways",
+        BASE + "b->a.enabled = true\ntopics.map = x:x",
+        6,
+        "topics.map",
+        "expected one of a->b and b->a to leave it out (topics.exclude), or another name",
+    ),
     (
         "a bad separator",
         BASE + "replication.policy.separator = ->",

@@ -36,6 +36,12 @@ def test_a_longer_circle_is_refused_too() -> None:
         ("a->b b->a", IDENTITY + "a->b.topics=my.topic\nb->a.topics=other\n"),
         ("a->b b->a", IDENTITY + "b->a.topics=\n"),
         ("a->b b->a", "a->b." + IDENTITY),
+        ("a->b b->a", "a->b.topics.map=orders:orders\n"),
+        ("a->b b->a", "topics.map=orders:orders-eu\n"),
+        ("a->b b->a", "topics.map=logs-(.*):eu-logs-$1\n"),
+        ("a->b b->a", "a->b.topics.map=.*:all\nb->a.topics=other\n"),
+        ("a->b b->a", IDENTITY + "identity.bidirectional=true\ntopics.map=x:y\n"),
+        ("a->b b->a", IDENTITY + "a->b.topics=x\nb->a.topics=y\nb->a.topics.map=y:z\n"),
     ],
 )
 def test_what_cannot_go_round_is_permitted(pairs: str, more: str) -> None:
@@ -93,3 +99,24 @@ def test_names_both_ways_need_one_prefix_both_ways() -> None:
     parse("a->b b->a", mutual + "replication.internal.topic.prefix=x\n")
     with pytest.raises(ConfigError, match=r"replication\.internal\.topic\.prefix: .* the same both ways"):
         parse("a->b b->a", mutual + "a->b.replication.internal.topic.prefix=x\n")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "topics.map=orders:orders\n",
+        "topics.map=.*:all\n",
+        "topics.map=(.*):$1\n",
+        "a->b.topics.map=x:y\nb->a.topics.map=y:x\n",
+        "identity.bidirectional=true\ntopics.map=orders:orders\n",
+        IDENTITY + "a->b.topics=x\na->b.topics.map=x:y\nb->a.topics=y\nb->a.topics.map=y:x\n",
+    ],
+)
+def test_names_that_topics_map_gives_would_go_round_too(more: str) -> None:
+    with pytest.raises(ConfigError, match="a record would come back for ever"):
+        parse("a->b b->a", more)
+
+
+def test_what_merges_has_no_cure_but_to_change_the_flows() -> None:
+    with pytest.raises(ConfigError, match="come back for ever: expected one flow less"):
+        parse("a->b b->a", IDENTITY + "identity.bidirectional=true\ntopics.map=.*:all\n")

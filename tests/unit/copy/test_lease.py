@@ -19,7 +19,7 @@ def test_a_lease_survives_its_way_through_json() -> None:
         seconds=10.0,
         partitions=(
             LeasePartition(topic="t", partition=0, remote="A.t", hint=Standing(5, 4, 5, translated="why"), stop_at=9),
-            LeasePartition(topic="ü", partition=1, remote="A.ü"),
+            LeasePartition(topic="with-dashes-1", partition=1, remote="A.with-dashes-1"),
         ),
         rules=Rules(
             on_gap="continue",

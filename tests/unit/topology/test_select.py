@@ -206,6 +206,12 @@ def test_two_names_for_one_topic_are_a_merge_though_one_is_there_alone() -> None
     assert shared == {"x": True, "z": False}
 
 
+def test_heartbeats_are_not_merged_with_records_but_renamed_where_they_are_named() -> None:
+    chosen = selector("topics.map=.*:all\n")
+    assert chosen.remote_name("heartbeats") == "a.heartbeats" and not chosen.is_shared("heartbeats")
+    assert selector("topics.map=heartbeats:beats\n").remote_name("heartbeats") == "beats"
+
+
 @pytest.mark.parametrize("wrong", ["x:", ":y", "x", "(:y", "x:$1", "x:a b", "x:.", "x:" + "y" * 250])
 def test_a_rename_that_cannot_be_is_refused(wrong: str) -> None:
     with pytest.raises(ConfigError, match=r"topics\.map"):
