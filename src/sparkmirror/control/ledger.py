@@ -11,7 +11,7 @@ from sparkmirror.control.discovery import Place
 from sparkmirror.control.fact_book import FactBook
 from sparkmirror.control.hole_watch import Filling
 from sparkmirror.control.log import timestamp
-from sparkmirror.copy.receipt import COPIED, NOTED, STOPPED, WAITING, Receipt
+from sparkmirror.copy.receipt import COPIED, MAPPED, NOTED, STOPPED, WAITING, Receipt
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 
@@ -44,9 +44,9 @@ class Ledger:
                 place = (receipt.topic, receipt.partition)
                 if receipt.kind == NOTED:
                     self._book(receipt.flow).note_tolerated(place, receipt.error, now)
-                elif receipt.kind != COPIED or receipt.target_end >= 0:
+                elif receipt.kind != MAPPED and (receipt.kind != COPIED or receipt.target_end >= 0):
                     said[receipt.flow, place] = receipt
-                if receipt.target_end >= 0:
+                if receipt.standing:
                     moved.setdefault(receipt.flow, {})[place] = receipt.standing
                 self._count(receipt)
             for (flow, place), last in said.items():

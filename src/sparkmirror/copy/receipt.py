@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sparkmirror.topology.policy import looks_like_heartbeats
+from sparkmirror.topology.run import Run
 from sparkmirror.topology.standing import Standing
 
 COPIED = "copied"
@@ -12,9 +15,9 @@ STOPPED = "stopped"  # a fact forbids to go on
 WAITING = "waiting"  # passes by itself
 NOTED = "noted"  # a fact that a policy tolerates
 GOES_ON = "goes-on"  # what stopped it is gone
+MAPPED = "mapped"  # was copied earlier; only now it is known what stands where
 
 Place = tuple[str, int]
-NOWHERE = Standing(-1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +41,7 @@ class Receipt:
     holes: int = 0
     fill_ms: int = 0
     bytes: int = 0
-    last_sequence: int = -1
-    source_epoch: int = -1
-    log_start: int = 0
-    translated: str = ""
-    source_id: str = ""
-    target_id: str = ""
+    stands: str = ""  # where the partition stood then, as JSON
     error: str = ""
 
     @property
@@ -52,17 +50,8 @@ class Receipt:
         return not looks_like_heartbeats(self.topic)
 
     @property
-    def standing(self) -> Standing:
-        return Standing(
-            self.source_end,
-            self.last_sequence,
-            self.target_end,
-            self.source_epoch,
-            self.log_start,
-            self.translated,
-            self.source_id,
-            self.target_id,
-        )
+    def standing(self) -> Standing | None:
+        return Standing(*json.loads(self.stands)) if self.stands else None
 
 
 class _Run:
@@ -76,7 +65,7 @@ class _Run:
     def __init__(self, source_first: int, target_first: int) -> None:
         self.source_first = self.source_end = source_first
         self.target_first = self.target_end = target_first
-        self.standing = NOWHERE
+        self.standing: Standing | None = None
         self.records = self.rebuilt = self.holes = self.bytes = 0
         self.fill_s = 0.0
 
@@ -121,6 +110,21 @@ class ReceiptBook:
         run.holes += count
         run.fill_s += waited_s
 
+    def note_mapped(self, place: Place, runs: Iterable[Run], standing: Standing | None) -> None:
+        """These were appended by somebody who could not say it any more."""
+        for run in runs:
+            self._closed.append(
+                self._receipt(
+                    place,
+                    MAPPED,
+                    source_first=run.source,
+                    source_end=run.source_end,
+                    target_first=run.target,
+                    target_end=run.target_end,
+                    stands=json.dumps(standing),
+                )
+            )
+
     def note_holes(self, place: Place, count: int) -> None:
         """So many offsets of holes were passed over: the target's offsets are the smaller ones from here on."""
         self._closed.append(self._receipt(place, COPIED, holes=count))
@@ -146,7 +150,7 @@ class ReceiptBook:
             run = self._runs[place] = _Run(source_first, target_first)
         run.source_end = source_first + count
         run.target_end = target_first + count
-        run.standing = standing or NOWHERE
+        run.standing = standing
         return run
 
     def _close(self, place: Place) -> None:
@@ -165,12 +169,7 @@ class ReceiptBook:
                     holes=run.holes,
                     fill_ms=round(run.fill_s * 1000),
                     bytes=run.bytes,
-                    last_sequence=run.standing.last_sequence,
-                    source_epoch=run.standing.source_epoch,
-                    log_start=run.standing.log_start,
-                    translated=run.standing.translated,
-                    source_id=run.standing.source_id,
-                    target_id=run.standing.target_id,
+                    stands=json.dumps(run.standing) if run.standing else "",
                 )
             )
 

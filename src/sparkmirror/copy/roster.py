@@ -222,6 +222,7 @@ class Roster:
     def settle(self, cursor: Cursor, place: Place, position: Position) -> None:
         self.lost.discard(cursor)
         cursor.settle(place, position)
+        self.book.note_mapped(cursor.place, position.runs, cursor.hint)
         if cursor.leased.troubled:
             self.book.note_fact(cursor.place, GOES_ON, "")
         for note in place.notes:

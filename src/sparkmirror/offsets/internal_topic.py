@@ -93,6 +93,10 @@ class InternalTopic:
         begin, end = bounds[partition]
         yield from self._read_partition(info, partition, max(begin, end - count), end)
 
+    def read_range(self, partition: int, first: int, end: int) -> Iterator[InternalRecord]:
+        """Records of one partition that stand in `first..end` still."""
+        yield from self._read_partition(self._get(), partition, first, end)
+
     def _bounds(self, partitions: Collection[int] | None = None) -> tuple[TopicInfo, dict[int, tuple[int, int]]]:
         """First and end offset of each partition. A leader that was just elected may need some tries."""
         deadline = time.monotonic() + SETTLE_S

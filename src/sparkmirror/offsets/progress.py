@@ -40,6 +40,7 @@ def encode_value(standing: Standing) -> bytes:
             "source_epoch": standing.source_epoch,
             "log_start": standing.log_start,
             "translated": standing.translated,
+            "equal_end": standing.equal_end,
             "source_topic_id": standing.source_id,
             "target_topic_id": standing.target_id,
         }
@@ -72,6 +73,7 @@ def parse_record(
             int(fields.get("batch", -1)),
             int(fields.get("batch_first", -1)),
             str(fields.get("query", "")),
+            int(fields.get("equal_end", 0)),
         )
     except UNREADABLE:
         return None
