@@ -19,11 +19,13 @@ from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.leadership import SKEW_MARGIN_S, silence_limit_s
 from sparkmirror.control.ledger import Ledger
+from sparkmirror.control.offset_maps import OffsetMaps
 from sparkmirror.control.open_transactions import TransactionWatch
 from sparkmirror.control.storage import refuse_impossible_factors
 from sparkmirror.control.topic_facts import all_places, find_filling_facts
 from sparkmirror.control.upkeep import Upkeep
 from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Heartbeat, Lease, Rules
+from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.rights import may_use_transactions, may_write_markers
@@ -72,6 +74,7 @@ class FlowKeeper:
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
         self._deleted_ids: set[str] = set()  # of remote topics that ended with their source
         self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
+        self._maps = OffsetMaps(self.target, flow.source.alias, flow.internal_replication_factor)
         self._facts = FactWriter(flow, self.target)
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
         self._holes = HoleWatch()
@@ -218,9 +221,18 @@ class FlowKeeper:
             skip_producers=self._skip_producers,
         )
 
-    def write_progress(self, positions: Mapping[Place, Standing]) -> None:
-        """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
+    def write_progress(self, positions: Mapping[Place, Standing], receipts: Iterable[Receipt] = ()) -> None:
+        """Write what is new. A target that does not answer is no reason to stop: its log is the truth.
+
+        Progress that is not written lets the next lease pair up both logs from where it was written last. So nothing
+        of the offset map is missing then, either.
+        """
         with self._writing:
+            try:
+                self._maps.write(r for r in receipts if r.flow == self.flow.name)
+            except SparkmirrorError as error:
+                log.warning("flow %s: the offset map was not written: %s", self.flow.name, error)
+                return
             known = {k: p for k, p in positions.items() if self._hint(p) and p.next_offset > 0}
             news = {k: p for k, p in known.items() if self._written.get(k) != p}
             if not news:
@@ -231,6 +243,14 @@ class FlowKeeper:
                 log.warning("flow %s: progress was not written: %s", self.flow.name, error)
                 return
             self._written |= news
+
+    def is_told_all(self, positions: Mapping[Place, Standing]) -> bool:
+        """Whether receipts have come of all that was copied, where the offset map is made of them."""
+        return all(
+            self._written.get(place, standing).next_offset >= standing.next_offset
+            for place, standing in positions.items()
+            if standing.translated
+        )
 
     def write_facts(self) -> None:
         """Bring the status topic up to the ledger. Who stands by leaves it to the leader.
@@ -329,6 +349,7 @@ class FlowKeeper:
         if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
             longest_s = earlier.longest_s or self._longest_s(True)
             self._unguarded_until = time.monotonic() + longest_s + SKEW_MARGIN_S
+        self._maps.forget()
         self._is_stale.set()  # progress is read before the first lease
         self._has_led = True
         self.view.generation = self._claims.lead(self._longest_s(False))

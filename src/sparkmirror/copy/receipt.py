@@ -125,9 +125,15 @@ class ReceiptBook:
                 )
             )
 
-    def note_holes(self, place: Place, count: int) -> None:
+    def note_holes(self, place: Place, count: int, standing: Standing | None) -> None:
         """So many offsets of holes were passed over: the target's offsets are the smaller ones from here on."""
-        self._closed.append(self._receipt(place, COPIED, holes=count))
+        run = self._runs.get(place)
+        if run is None:
+            stands = json.dumps(standing) if standing else ""
+            self._closed.append(self._receipt(place, COPIED, holes=count, stands=stands))
+        else:
+            run.holes += count
+            run.standing = standing
 
     def note_fact(self, place: Place, kind: str, error: str) -> None:
         """A partition stopped, waits or is well again."""

@@ -79,7 +79,7 @@ class Roster:
             cursor.pending_fact = facts.corrupt(str(error))
         self.held_bytes += cursor.held_bytes - before
         if cursor.queue.skipped > skipped:
-            self.book.note_holes(cursor.place, cursor.queue.skipped - skipped)
+            self.book.note_holes(cursor.place, cursor.queue.skipped - skipped, cursor.hint)
         for record in cursor.queue.left_out:
             fact = facts.too_large(*record)
             self.book.note_fact(cursor.place, NOTED, f"{fact.name}: {fact}")

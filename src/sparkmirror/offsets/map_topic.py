@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -142,18 +142,18 @@ class OffsetMapTopic:
 
     # -- writing
 
-    def add(self, place: Place, ids: Ids, runs: Iterable[Run]) -> None:
-        """Runs of a partition, in about any order. Those of other topics than before replace all that was known."""
+    def add(self, place: Place, ids: Ids, run: Run) -> None:
+        """Runs of a partition come in about any order. Those of other topics than before replace all that was known."""
         known = self._known.get(place)
         if known is None or known.ids != ids:
             if known:
                 self._unwritten |= {encode_key(self._alias, place, number): None for number in known.chunks}
             self._known[place] = _Known(ids)
-            self._books[place] = RunBook(_nothing_to_load)
+            self._books[place] = RunBook(lambda number: self._load_chunk(place, number))
         elif place not in self._books:
-            self._books[place] = self._open_book(known)
-        for run in runs:
-            self._books[place].add(run)
+            full = {number: chunk.span for number, chunk in known.chunks.items()}
+            self._books[place] = RunBook(lambda number: self._load_chunk(place, number), full)
+        self._books[place].add(run)
 
     def prune(self, log_starts: Mapping[Place, int]) -> None:
         """Forget what the target's logs do not hold any more."""
@@ -161,10 +161,11 @@ class OffsetMapTopic:
             if place in self._books:
                 self._books[place].prune(start)
 
-    def _open_book(self, known: _Known) -> RunBook:
-        return RunBook(
-            lambda number: self._load(known.chunks[number]), {n: chunk.span for n, chunk in known.chunks.items()}
-        )
+    def _load_chunk(self, place: Place, number: int) -> Chunk:
+        unwritten = self._unwritten.get(encode_key(self._alias, place, number))
+        if unwritten is not None:
+            return parse_chunk(unwritten[2 * _ID :])
+        return self._load(self._known[place].chunks[number])
 
     def write(self) -> None:
         """Write what is new. What could not be written is written with the next."""
@@ -176,10 +177,6 @@ class OffsetMapTopic:
             self._topic.append_keyed(self._unwritten)
             self._unwritten = {}
             self.read()
-
-
-def _nothing_to_load(number: int) -> Chunk:
-    raise MirrorError("map-changed", f"chunk {number} of the offset map is not there")
 
 
 def _encode_id(topic_id: str) -> bytes:

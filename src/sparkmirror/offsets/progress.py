@@ -101,6 +101,10 @@ class ProgressTopic:
         """The newest progress of each partition."""
         self._next.clear()
         self._found.clear()
+        return self.read_on()
+
+    def read_on(self) -> dict[tuple[str, int], Standing]:
+        """The same, but only what was written since the last time is read."""
         self._read_on(None)
         return dict(self._found)
 

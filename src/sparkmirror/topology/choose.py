@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.errors import ConfigError
@@ -55,12 +54,11 @@ def choose_topic_filter(flow: FlowConfig) -> TopicFilter:
     return CustomTopicFilter(_load(CustomTopicFilter.KEY, flow.topic_filter_class, flow))
 
 
-def choose_group_filter(
-    flow: FlowConfig, class_name: str, include: Sequence[str], exclude: Sequence[str]
-) -> GroupFilter:
-    if _simple_name(class_name) == "DefaultGroupFilter":
-        return DefaultGroupFilter(NameFilter.of(include, exclude))
-    return CustomGroupFilter(_load(CustomGroupFilter.KEY, class_name, flow))
+def choose_group_filter(flow: FlowConfig) -> GroupFilter:
+    groups = flow.groups
+    if _simple_name(groups.filter_class) == "DefaultGroupFilter":
+        return DefaultGroupFilter(NameFilter.of(groups.include, groups.exclude))
+    return CustomGroupFilter(_load(CustomGroupFilter.KEY, groups.filter_class, flow))
 
 
 def choose_config_filter(flow: FlowConfig) -> ConfigPropertyFilter:
