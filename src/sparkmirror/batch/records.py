@@ -1,11 +1,12 @@
-"""The records of one batch, one by one, in plain Python: to look at the end of a log, never to copy."""
+"""The records of one batch, one by one, in plain Python: to look at the end of a log or into an internal topic."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from sparkmirror.batch.codec import decompress
-from sparkmirror.batch.header import HEADER_BYTES, BatchHeader
+from sparkmirror.batch.header import HEADER_BYTES, MAGIC, BatchHeader
+from sparkmirror.batch.legacy import read_legacy_records
 from sparkmirror.errors import ProtocolError
 
 
@@ -15,6 +16,20 @@ class PlainRecord(NamedTuple):
     offset: int
     timestamp: int
     content: bytes
+
+
+class KeyedRecord(NamedTuple):
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+
+
+def read_keyed_records(header: BatchHeader, batch: memoryview) -> list[KeyedRecord]:
+    """Keys and values of a batch of any format; headers are left out."""
+    if header.magic < MAGIC:
+        return [KeyedRecord(*record) for record in read_legacy_records(batch)]
+    return [KeyedRecord(r.offset, r.timestamp, *_split_content(r.content)) for r in read_records(header, batch)]
 
 
 def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
@@ -33,6 +48,21 @@ def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
         records.append(PlainRecord(header.first + offset_delta, timestamp, bytes(data[rest:end])))
         at = end
     return records
+
+
+def _split_content(content: bytes) -> tuple[bytes | None, bytes | None]:
+    key, at = _read_bytes(memoryview(content), 0)
+    value, _ = _read_bytes(memoryview(content), at)
+    return key, value
+
+
+def _read_bytes(data: memoryview, at: int) -> tuple[bytes | None, int]:
+    """-1 for null, else a length and as many bytes."""
+    length, at = _read_varint(data, at)
+    end = at + max(length, 0)
+    if length < -1 or end > len(data):
+        raise ProtocolError(f"a record has a field of {length} bytes, {len(data) - at} are left")
+    return (None if length < 0 else bytes(data[at:end])), end
 
 
 def _read_varint(data: memoryview, at: int) -> tuple[int, int]:

@@ -6,9 +6,12 @@ only those who ask that broker.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import random
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,6 +34,8 @@ _FLEXIBLE_FROM = {
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")
+# A question for a broker, and how long its answer may take.
+Ask = Callable[[Channel, float], Item]
 
 
 class Leader(NamedTuple):
@@ -70,6 +75,7 @@ class Cluster:
         self._channels: dict[tuple[str, int], Channel] = {}
         self._locks: dict[tuple[str, int], threading.Lock] = {}
         self._guard = threading.Lock()
+        self._deadline = math.inf
 
     def __enter__(self) -> Cluster:
         return self
@@ -83,6 +89,15 @@ class Cluster:
                 channel.close()
             self._channels.clear()
 
+    @contextlib.contextmanager
+    def within(self, timeout_s: float) -> Iterator[None]:
+        """Whatever is asked in here has its answer by then, or a ConnectionLostError. For who has the cluster alone."""
+        self._deadline = time.monotonic() + timeout_s
+        try:
+            yield
+        finally:
+            self._deadline = math.inf
+
     def fetch_metadata(self, topics: Sequence[str] | None = None) -> Metadata:
         """Brokers and topics (`None`: all of them). Asks known brokers first, then the bootstrap list.
 
@@ -92,11 +107,10 @@ class Cluster:
             metadata.API_KEY,
             (metadata.WITH_IDS, metadata.BY_NAME),
             lambda v: [metadata.encode_metadata(v, topics)],
-            METADATA_TIMEOUT_S,
         )
 
-        def ask(channel: Channel) -> Metadata:
-            version, frame = body(channel)
+        def ask(channel: Channel, timeout_s: float) -> Metadata:
+            version, frame = body(channel, timeout_s)
             said = bytes(frame)
             if topics is None and self._all_topics and self._all_topics[0] == said:
                 return self._all_topics[1]
@@ -119,17 +133,17 @@ class Cluster:
         broker = self._broker(node)
         return self._with_channel(
             (broker.host, broker.port),
-            lambda channel: channel.call(request, most_version=most_version, timeout_s=timeout_s),
+            lambda channel, left_s: channel.call(request, most_version=most_version, timeout_s=left_s),
             timeout_s,
         )
 
     def call_any(self, request: Any, timeout_s: float = REQUEST_TIMEOUT_S, *, most_version: int | None = None) -> Any:
         """Ask whichever broker answers first in turn, those with an open connection before others."""
         return self._ask_any(
-            lambda channel: channel.call(request, most_version=most_version, timeout_s=timeout_s), timeout_s
+            lambda channel, left_s: channel.call(request, most_version=most_version, timeout_s=left_s), timeout_s
         )
 
-    def _ask_any(self, ask: Callable[[Channel], Item], timeout_s: float) -> Item:
+    def _ask_any(self, ask: Ask[Item], timeout_s: float) -> Item:
         failures = []
         for host_port in self._candidates():
             try:
@@ -157,7 +171,7 @@ class Cluster:
     ) -> tuple[int, memoryview]:
         """Ask one broker in the first of our own encodings that it knows; the version and the answer's frame."""
         broker = self._broker(node)
-        return self._with_channel((broker.host, broker.port), _ask_raw(api_key, versions, body, timeout_s), timeout_s)
+        return self._with_channel((broker.host, broker.port), _ask_raw(api_key, versions, body), timeout_s)
 
     def call_raw_any(
         self,
@@ -167,13 +181,13 @@ class Cluster:
         timeout_s: float = METADATA_TIMEOUT_S,
     ) -> tuple[int, memoryview]:
         """The same of whichever broker answers."""
-        return self._ask_any(_ask_raw(api_key, versions, body, timeout_s), timeout_s)
+        return self._ask_any(_ask_raw(api_key, versions, body), timeout_s)
 
     def supports(self, node: int, api_key: int) -> bool:
         """Whether a broker knows a kind of request. They may differ while a cluster is upgraded."""
         broker = self._broker(node)
         place = (broker.host, broker.port)
-        return self._with_channel(place, lambda channel: api_key in channel.versions, METADATA_TIMEOUT_S)
+        return self._with_channel(place, lambda channel, _: api_key in channel.versions, METADATA_TIMEOUT_S)
 
     def connect(self, node: int) -> Channel:
         """A connection of the caller's own, for the hot path. It names topics by id only if they have one.
@@ -204,7 +218,7 @@ class Cluster:
         random.shuffle(bootstrap)
         return list(dict.fromkeys(connected + known + bootstrap))
 
-    def _with_channel(self, host_port: tuple[str, int], ask: Callable[[Channel], Item], timeout_s: float) -> Item:
+    def _with_channel(self, host_port: tuple[str, int], ask: Ask[Item], timeout_s: float) -> Item:
         """Ask on the open connection; if that turns out to be dead, once more on a new one."""
         with self._guard:
             lock = self._locks.setdefault(host_port, threading.Lock())
@@ -212,16 +226,22 @@ class Cluster:
             channel = self._channels.get(host_port)
             if channel is not None:
                 try:
-                    return ask(channel)
+                    return ask(channel, self._left(timeout_s))
                 except (ConnectionLostError, ProtocolError):
                     self._drop(host_port)
-            channel = Channel(*host_port, self.address.client_id, min(timeout_s, METADATA_TIMEOUT_S))
+            channel = Channel(*host_port, self.address.client_id, self._left(min(timeout_s, METADATA_TIMEOUT_S)))
             self._channels[host_port] = channel
             try:
-                return ask(channel)
+                return ask(channel, self._left(timeout_s))
             except (ConnectionLostError, ProtocolError):
                 self._drop(host_port)
                 raise
+
+    def _left(self, timeout_s: float) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise ConnectionLostError(f"cluster {self.address.alias}: there was no answer in time")
+        return min(timeout_s, left)
 
     def _drop(self, host_port: tuple[str, int]) -> None:
         with self._guard:
@@ -231,11 +251,11 @@ class Cluster:
 
 
 def _ask_raw(
-    api_key: int, versions: Sequence[int], body: Callable[[int], Sequence[Buffer]], timeout_s: float
-) -> Callable[[Channel], tuple[int, memoryview]]:
+    api_key: int, versions: Sequence[int], body: Callable[[int], Sequence[Buffer]]
+) -> Ask[tuple[int, memoryview]]:
     """A request of our own encoding, in the first version that the broker knows; its version and the answer's frame."""
 
-    def ask(channel: Channel) -> tuple[int, memoryview]:
+    def ask(channel: Channel, timeout_s: float) -> tuple[int, memoryview]:
         version = next((v for v in versions if channel.supports(api_key, v)), None)
         if version is None:
             raise BrokerError(
