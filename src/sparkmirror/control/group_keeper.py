@@ -1,4 +1,4 @@
-"""One flow's consumer groups: finds them, gives them to Spark in tasks every now and then, and knows what became of each.
+"""One flow's consumer groups: finds them, gives them to Spark in tasks now and then, and knows what became of each.
 
 A thread of its own: a source that does not answer holds up neither the data nor another flow's groups.
 """
@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
@@ -157,4 +158,4 @@ def split_evenly(groups: Sequence[str], parts: int) -> list[tuple[str, ...]]:
     parts = min(parts, len(groups))
     size, longer = divmod(len(groups), parts)
     edges = [i * size + min(i, longer) for i in range(parts + 1)]
-    return [tuple(groups[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    return [tuple(groups[a:b]) for a, b in pairwise(edges)]

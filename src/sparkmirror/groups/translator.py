@@ -52,7 +52,7 @@ class MapReader:
 
 
 class Translator:
-    """`forward`: this flow's, on the target. `backward`: that of the flow the other way, on the source, if it is there."""
+    """`forward`: this flow's, on the target. `backward`: the other way's, on the source, if there is one."""
 
     def __init__(self, target: Cluster, names: Names, forward: MapReader, backward: MapReader | None) -> None:
         self._target = target

@@ -1,4 +1,4 @@
-"""A task's work: reads what groups committed at the source, emits checkpoints, commits for idle groups on the target."""
+"""A task's work: what groups committed at the source becomes checkpoints, and commits of idle groups on the target."""
 
 from __future__ import annotations
 
@@ -96,9 +96,7 @@ class GroupWorker:
             reports[group] = _after_commit(reports[group], answer)
 
 
-def _move(
-    group: str, offsets: Mapping[Place, Committed], answers: Mapping[Place, Answer]
-) -> tuple[Group, GroupReport]:
+def _move(group: str, offsets: Mapping[Place, Committed], answers: Mapping[Place, Answer]) -> tuple[Group, GroupReport]:
     moved = {
         answer.place: Moved(offsets[place].offset, answer.found.offset, offsets[place].metadata, answer.found.is_exact)
         for place, answer in answers.items()

@@ -18,7 +18,17 @@ from typing import Any, NamedTuple, TypeVar
 from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
 from sparkmirror.net.address import ClusterAddress, parse_host_port
 from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
-from sparkmirror.protocol import codes, fetch, list_offsets, markers, metadata, produce
+from sparkmirror.protocol import (
+    codes,
+    describe_consumer_groups,
+    fetch,
+    list_offsets,
+    markers,
+    metadata,
+    offset_commit,
+    offset_fetch,
+    produce,
+)
 from sparkmirror.protocol.metadata import BrokerPlace
 from sparkmirror.protocol.produce import Buffer
 
@@ -30,6 +40,9 @@ _FLEXIBLE_FROM = {
     markers.API_KEY: markers.FLEXIBLE_FROM,
     list_offsets.API_KEY: list_offsets.FLEXIBLE_FROM,
     metadata.API_KEY: metadata.FLEXIBLE_FROM,
+    offset_commit.API_KEY: offset_commit.FLEXIBLE_FROM,
+    offset_fetch.API_KEY: offset_fetch.FLEXIBLE_FROM,
+    describe_consumer_groups.API_KEY: describe_consumer_groups.FLEXIBLE_FROM,
 }
 
 Key = TypeVar("Key")
@@ -68,6 +81,7 @@ class Cluster:
 
     def __init__(self, address: ClusterAddress) -> None:
         self.address = address
+        self.coordinators: dict[str, int] = {}  # of groups, as last found (`net/coordinators.py`)
         self._brokers: dict[int, BrokerPlace] = {}
         self._controller = -1
         self._has_topic_ids = True
@@ -250,18 +264,23 @@ class Cluster:
             channel.close()
 
 
+def pick_version(channel: Channel, api_key: int, versions: Sequence[int]) -> tuple[int, bool]:
+    """The first of our own encodings that the broker knows, and whether it is a flexible one."""
+    version = next((v for v in versions if channel.supports(api_key, v)), None)
+    if version is None:
+        raise BrokerError(
+            codes.UNSUPPORTED_VERSION, f"{channel} knows no version of api {api_key} that we do: {versions}"
+        )
+    return version, version >= _FLEXIBLE_FROM[api_key]
+
+
 def _ask_raw(
     api_key: int, versions: Sequence[int], body: Callable[[int], Sequence[Buffer]]
 ) -> Ask[tuple[int, memoryview]]:
     """A request of our own encoding, in the first version that the broker knows; its version and the answer's frame."""
 
     def ask(channel: Channel, timeout_s: float) -> tuple[int, memoryview]:
-        version = next((v for v in versions if channel.supports(api_key, v)), None)
-        if version is None:
-            raise BrokerError(
-                codes.UNSUPPORTED_VERSION, f"{channel} knows no version of api {api_key} that we do: {versions}"
-            )
-        flexible = version >= _FLEXIBLE_FROM[api_key]
+        version, flexible = pick_version(channel, api_key, versions)
         channel.send(api_key, version, body(version), flexible=flexible, timeout_s=timeout_s)
         return version, channel.wait(timeout_s)
 
@@ -287,3 +306,7 @@ def group_by(items: Sequence[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
+
+
+def chunks(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
+    return [items[first : first + size] for first in range(0, len(items), size)]

@@ -32,7 +32,10 @@ class CheckpointTopic:
 
     def write(self, checkpoints: Iterable[Checkpoint]) -> None:
         records = [
-            (encode_key(c.group, c.topic, c.partition), encode_value(c.upstream_offset, c.downstream_offset, c.metadata))
+            (
+                encode_key(c.group, c.topic, c.partition),
+                encode_value(c.upstream_offset, c.downstream_offset, c.metadata),
+            )
             for c in checkpoints
         ]
         if records:

@@ -2,7 +2,7 @@
 
 It asks of each record: is it the first that is heard of, does it stand `offset.lag.max` behind the last sync, is it
 not the next one of the source, or not behind the last one of the target? Here a whole run is asked at once: within it
-only the lag can be due, and of those the newest counts, as in MirrorMaker 2, where a newer sync replaces one that waits.
+only the lag can be due, and of those the newest counts, as in MirrorMaker 2, where a newer one replaces what waits.
 """
 
 from __future__ import annotations

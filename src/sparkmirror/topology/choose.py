@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.config.parts import NamingConfig
