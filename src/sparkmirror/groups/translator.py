@@ -9,7 +9,7 @@ Where offsets are equal nothing but the target's ends is needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from sparkmirror.groups.names import Names
@@ -59,14 +59,18 @@ class Translator:
         self._names = names
         self._forward = forward
         self._backward = backward
+        self._ends: dict[Place, int] = {}
 
-    def translate(self, offsets: Mapping[Place, int]) -> dict[Place, Answer]:
-        """By source place. Places whose topic is not mirrored are left out."""
-        there = {place: remote for place in offsets if (remote := self._names.target_place(place))}
-        ends = self._fetch_ends(set(there.values()))
-        return {place: self._answer(place, remote, offsets[place], ends.get(remote)) for place, remote in there.items()}
+    def look(self, places: Iterable[Place]) -> None:
+        """Ask for the ends of all that will be asked for, at once."""
+        self._ends = self._fetch_ends({remote for place in places if (remote := self._names.target_place(place))})
 
-    def _answer(self, place: Place, remote: Place, offset: int, end: int | None) -> Answer:
+    def translate(self, place: Place, offset: int) -> Answer | None:
+        """None: its topic is not mirrored."""
+        remote = self._names.target_place(place)
+        if remote is None:
+            return None
+        end = self._ends.get(remote)
         if end is None:
             return Answer(remote, None, f"{remote[0]}-{remote[1]} can't be read on the target")
         if place[0] in self._names.origin:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.groups.rules import Moved, plan_checkpoints, plan_commits
 from sparkmirror.groups.task import GroupReport, GroupTask
-from sparkmirror.groups.translator import Answer, MapReader, Translator
+from sparkmirror.groups.translator import MapReader, Translator
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets
 from sparkmirror.net.groups import GroupState, describe_groups
@@ -40,16 +40,13 @@ class GroupWorker:
         found = fetch_group_offsets(self._source, task.groups)
         reports = {group: GroupReport(group) for group in task.groups}
         groups: dict[str, Group] = {}
-        committed: dict[str, Mapping[Place, Committed]] = {}
+        translator = self._open(task)
+        translator.look({place for offsets in found.values() if isinstance(offsets, dict) for place in offsets})
         for group, offsets in found.items():
             if isinstance(offsets, BrokerError):
                 reports[group] = GroupReport(group, why=str(offsets))
             else:
-                committed[group] = offsets
-        translator = self._open(task)
-        for group, offsets in committed.items():
-            answers = translator.translate({place: c.offset for place, c in offsets.items() if c.offset >= 0})
-            groups[group], reports[group] = _move(group, offsets, answers)
+                groups[group], reports[group] = _move(group, offsets, translator)
         if task.emit:
             self._emit(groups, reports)
         if task.sync:
@@ -96,7 +93,12 @@ class GroupWorker:
             reports[group] = _after_commit(reports[group], answer)
 
 
-def _move(group: str, offsets: Mapping[Place, Committed], answers: Mapping[Place, Answer]) -> tuple[Group, GroupReport]:
+def _move(group: str, offsets: Mapping[Place, Committed], translator: Translator) -> tuple[Group, GroupReport]:
+    answers = {
+        place: answer
+        for place, committed in offsets.items()
+        if committed.offset >= 0 and (answer := translator.translate(place, committed.offset))
+    }
     moved = {
         answer.place: Moved(offsets[place].offset, answer.found.offset, offsets[place].metadata, answer.found.is_exact)
         for place, answer in answers.items()
