@@ -43,13 +43,13 @@ def open_maps(file: Path, target: str) -> Iterator[dict[tuple[str, int], OffsetM
 
 
 def assert_exact(found: OffsetMap, source: list[Record], target: list[Record]) -> None:
-    """Every offset leads to the same record, or to the next one. Values are unique."""
-    stands = {record.value: record.offset for record in target}
+    """From every offset on the next record is the same on both sides. Values are unique."""
     came = {record.value: record.offset for record in source}
-    offsets = [record.offset for record in source]
+    here, there = [record.offset for record in source], [r.offset for r in target if r.value in came]
     for offset in range(source[0].offset, source[-1].offset + 1):
-        record = source[bisect.bisect_left(offsets, offset)]
-        assert found.to_target(offset) == Translated(stands[record.value])
+        answer = found.to_target(offset)
+        assert answer is not None and answer.is_exact
+        assert bisect.bisect_left(there, answer.offset) == bisect.bisect_left(here, offset) + len(there) - len(here)
     for record in target:
         if record.value in came:
             assert found.to_source(record.offset) == Translated(came[record.value])

@@ -60,7 +60,8 @@ class GroupKeeper:
 
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join(timeout=1.0)
+        if self._thread.ident is not None:  # else Spark could not start
+            self._thread.join(timeout=1.0)
         self._source.close()
 
     def _run(self) -> None:
