@@ -20,6 +20,7 @@ from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.leadership import SKEW_MARGIN_S, silence_limit_s
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.offset_maps import OffsetMaps
+from sparkmirror.control.offset_sync_writer import OffsetSyncWriter
 from sparkmirror.control.open_transactions import TransactionWatch
 from sparkmirror.control.storage import refuse_impossible_factors
 from sparkmirror.control.topic_facts import all_places, find_filling_facts
@@ -32,6 +33,7 @@ from sparkmirror.net.rights import may_use_transactions, may_write_markers
 from sparkmirror.offsets.claims import Claims, claims_topic
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
+from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.leases import plan_leases
 from sparkmirror.topology.standing import Standing
@@ -75,6 +77,7 @@ class FlowKeeper:
         self._deleted_ids: set[str] = set()  # of remote topics that ended with their source
         self._progress = ProgressTopic(self.target, flow.source.alias, flow.internal_replication_factor)
         self._maps = OffsetMaps(self.target, flow.source.alias, flow.internal_replication_factor)
+        self._syncs = OffsetSyncWriter(flow, self.source, self.target, choose_policy(flow))
         self._facts = FactWriter(flow, self.target)
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
         self._holes = HoleWatch()
@@ -227,9 +230,11 @@ class FlowKeeper:
         Progress that is not written lets the next lease pair up both logs from where it was written last. So nothing
         of the offset map is missing then, either.
         """
+        mine = [receipt for receipt in receipts if receipt.flow == self.flow.name]
+        self._syncs.take(mine)
         with self._writing:
             try:
-                self._maps.write(r for r in receipts if r.flow == self.flow.name)
+                self._maps.write(mine)
             except SparkmirrorError as error:
                 log.warning("flow %s: the offset map was not written: %s", self.flow.name, error)
                 return
@@ -261,6 +266,14 @@ class FlowKeeper:
         if self.view.leads:
             self._facts.write(self._ledger.facts(self.flow.name))
 
+    def _write_syncs(self) -> None:
+        """Nothing of ours depends on them: that they can't be written is said where their topic is made."""
+        if self.view.leads:
+            try:
+                self._syncs.write()
+            except SparkmirrorError as error:
+                log.debug("flow %s: offset syncs were not written: %s", self.flow.name, error)
+
     # -- the keeper's thread
 
     def _run(self) -> None:
@@ -275,6 +288,7 @@ class FlowKeeper:
                     self._look()
                     next_look = time.monotonic() + self.flow.refresh_topics_interval_s
                 self.write_facts()
+                self._write_syncs()
                 self.view.problem = ""
                 pause_s = FIRST_PAUSE_S
                 wait_s = min(LEADERSHIP_EVERY_S, self.flow.refresh_topics_interval_s)
