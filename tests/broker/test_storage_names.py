@@ -61,7 +61,7 @@ def test_flows_share_topics_that_the_file_names(pair: Pair, topic: str, tmp_path
         assert [len(found[name].leaders) for name in shared.values()] == [3, 2]
         assert not any(f"mm2-{kind}.{alias}.internal" in found for alias in aliases for kind in ("offsets", "status"))
         for alias in aliases:
-            storage = Storage(source=alias, claims="", progress=f"{topic}-offsets", status="")
+            storage = Storage(source=alias, claims="", progress=f"{topic}-offsets", status="", offset_map="")
             assert [s.next_offset for s in ProgressTopic(target, storage).read().values()] == [10]
 
 

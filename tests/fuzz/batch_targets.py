@@ -13,6 +13,7 @@ from sparkmirror.batch.columns import decode_records
 from sparkmirror.batch.decode_fetch import decode_fetch
 from sparkmirror.batch.header import HEADER_BYTES, has_valid_crc, read_header, split_batches
 from sparkmirror.batch.legacy import LegacyRecord, read_legacy_records
+from sparkmirror.batch.records import read_keyed_records
 from sparkmirror.batch.scan import scan_batches
 from sparkmirror.copy.queue import CopyQueue
 from sparkmirror.errors import ProtocolError
@@ -124,6 +125,12 @@ def _with_checksums(data: bytes) -> bytes:
     return bytes(out)
 
 
+def _read_keyed(data: bytes) -> None:
+    """The batches of an internal topic."""
+    for header, batch in split_batches(memoryview(_with_checksums(data))):
+        read_keyed_records(header, batch)
+
+
 def _queue(data: bytes) -> None:
     """Everything that a fetch goes through on its way to an append; checksums are right, or nothing is reached."""
     fetched = bytearray(_with_batch_checksums(data))
@@ -163,6 +170,7 @@ TARGETS = [
     Target("split_batches", _split, _golden("*-few*.bin")),
     Target("codec", _decompress, _codec_inputs()),
     Target("columns", _read_columns, _column_inputs()),
+    Target("keyed_records", _read_keyed, _golden("*-few*.bin")),
     Target("legacy", _read_legacy, _golden("v[01]-*-few*.bin")),
     Target("legacy_wrapped", _read_wrapped, _wrapped_inputs()),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sparkmirror.offsets import claims, facts_topic, heartbeats, progress, topic_memory
+from sparkmirror.offsets import checkpoints, claims, facts_topic, heartbeats, offset_syncs, progress, topic_memory
 from sparkmirror.offsets.internal_topic import InternalRecord
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
@@ -14,7 +14,7 @@ _STANDING = Standing(43, 42, 43, 7, 5, "why", "source-id", "target-id")
 _FACT = Fact(kind="stopped", name="gap", error="offsets 1..2", since="2026-01-31T10:00:00.000Z")
 _LEADER = b'{"driver":"8c","host":"h","pid":12,"since_ms":1000,"released":true}'
 
-# Keys and values are JSON, so a line end can stand between them.
+# No key below holds a line end, so that one can stand between key and value.
 _BETWEEN = b"\n"
 
 
@@ -50,6 +50,18 @@ TARGETS = [
     _record_target("configs_record", _read_memory, b'{"configs":"A.t"}', b'{"topic_id":"5d","names":["k"]}'),
     _record_target(
         "heartbeat_record", heartbeats.parse_record, heartbeats.encode_key("A", "B"), heartbeats.encode_value(1)
+    ),
+    _record_target(
+        "checkpoint_record",
+        checkpoints.parse_record,
+        checkpoints.encode_key("group", "A.t", 2),
+        checkpoints.encode_value(150, 201, "m"),
+    ),
+    _record_target(
+        "offset_sync_record",
+        offset_syncs.parse_record,
+        offset_syncs.encode_key("t", 2),
+        offset_syncs.encode_value(100, 200),
     ),
     _record_target(
         "progress_record", _read_progress, progress.encode_key("A", "t", 0), progress.encode_value(_STANDING)

@@ -102,22 +102,25 @@ def _discard(_: object) -> None:
     return
 
 
-def _target(name: str, version: int, response: bytes, parse: Callable[[int, memoryview], object]) -> Target:
+def parse_target(name: str, version: int, response: bytes, parse: Callable[[int, memoryview], object]) -> Target:
     return Target(f"{name}_v{version}", lambda data: _discard(parse(version, memoryview(data))), [response])
 
 
 TARGETS = [
-    *(_target("fetch", v, _fetch_response(v), fetch.parse_fetch) for v in (fetch.BY_NAME, fetch.BY_ID)),
-    *(_target("produce", v, _produce_response(v), produce.parse_produce) for v in (produce.BY_NAME, produce.BY_ID)),
+    *(parse_target("fetch", v, _fetch_response(v), fetch.parse_fetch) for v in (fetch.BY_NAME, fetch.BY_ID)),
     *(
-        _target("metadata", v, bytes(_metadata().encode(version=v)), metadata.parse_metadata)
+        parse_target("produce", v, _produce_response(v), produce.parse_produce)
+        for v in (produce.BY_NAME, produce.BY_ID)
+    ),
+    *(
+        parse_target("metadata", v, bytes(_metadata().encode(version=v)), metadata.parse_metadata)
         for v in (metadata.BY_NAME, metadata.WITH_IDS)
     ),
-    _target(
+    parse_target(
         "list_offsets",
         list_offsets.VERSION,
         bytes(_list_offsets().encode(version=list_offsets.VERSION)),
         lambda _, frame: list_offsets.parse_list_offsets(frame),
     ),
-    *(_target("markers", v, _marker_response(v), markers.parse_markers) for v in (0, 1)),
+    *(parse_target("markers", v, _marker_response(v), markers.parse_markers) for v in (0, 1)),
 ]

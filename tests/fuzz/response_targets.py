@@ -6,7 +6,7 @@ The first byte of an input says in which version the rest is.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka.protocol.admin import (
@@ -28,12 +28,13 @@ from sparkmirror.errors import BrokerError, ProtocolError
 from sparkmirror.net.acls import create_topic_acls, describe_topic_acls
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.clock import WITH_TIMES, read_clock
-from sparkmirror.net.cluster import Cluster, Leader
+from sparkmirror.net.cluster import Cluster, Leader, Metadata
 from sparkmirror.net.configs import change_topic_configs, describe_topic_configs
 from sparkmirror.net.offsets import describe_producer, fetch_epoch_ends
 from sparkmirror.net.response import decode_response
 from sparkmirror.net.rights import fetch_rights
 from sparkmirror.net.topics import create_topic, delete_topic
+from sparkmirror.protocol.metadata import BrokerPlace
 from sparkmirror.topology.acls import Acl
 from sparkmirror.topology.topic_configs import ConfigChanges
 from tests.fuzz.target import Target
@@ -41,12 +42,16 @@ from tests.fuzz.target import Target
 _LEADERS = {("t", 0): Leader(1, 5)}
 
 
-class _OneAnswer(Cluster):
+class OneAnswer(Cluster):
     """A cluster whose brokers answer everything with the same bytes."""
 
     def __init__(self, response_class: Any, version: int, frame: memoryview) -> None:
         super().__init__(ClusterAddress(alias="a", bootstrap=()))
         self._answer = response_class, frame, version
+        self.coordinators = {"g": 1}
+
+    def fetch_metadata(self, topics: Sequence[str] | None = None) -> Metadata:
+        return Metadata("c", 1, {1: BrokerPlace(1, "host1", 9092)}, {})
 
     def call(self, node: int, request: Any, *, most_version: int | None = None) -> Any:
         return decode_response(*self._answer, sender="a broker")
@@ -61,13 +66,13 @@ class _OneAnswer(Cluster):
         return self.call(1, request)
 
 
-def _target(name: str, example: Any, use: Callable[[Cluster], object], oldest: int = 0) -> Target:
+def response_target(name: str, example: Any, use: Callable[[Cluster], object], oldest: int = 0) -> Target:
     response_class = type(example)
     versions = range(max(oldest, response_class.min_version), response_class.max_version + 1)
 
     def run(data: bytes) -> None:
         version = versions[data[0] % len(versions)] if data else versions[0]
-        use(_OneAnswer(response_class, version, memoryview(data)[1:]))
+        use(OneAnswer(response_class, version, memoryview(data)[1:]))
 
     inputs = [bytes([i]) + bytes(example.encode(version=version)) for i, version in enumerate(versions)]
     return Target(name, run, inputs, (ProtocolError, BrokerError))
@@ -180,27 +185,29 @@ def _quorum() -> Any:
 
 
 TARGETS = [
-    _target("rights", _metadata(), lambda cluster: fetch_rights(cluster, ["t"])),
-    _target("clock", _quorum(), read_clock, oldest=WITH_TIMES),
-    _target("describe_configs", _describe_configs(), lambda cluster: describe_topic_configs(cluster, ["t"])),
-    _target(
+    response_target("rights", _metadata(), lambda cluster: fetch_rights(cluster, ["t"])),
+    response_target("clock", _quorum(), read_clock, oldest=WITH_TIMES),
+    response_target("describe_configs", _describe_configs(), lambda cluster: describe_topic_configs(cluster, ["t"])),
+    response_target(
         "alter_configs",
         _alter_configs(),
         lambda cluster: change_topic_configs(cluster, {"t": ConfigChanges(set={"k": "v"})}),
     ),
-    _target("describe_acls", _describe_acls(), describe_topic_acls),
-    _target(
+    response_target("describe_acls", _describe_acls(), describe_topic_acls),
+    response_target(
         "create_acls",
         _create_acls(),
         lambda cluster: create_topic_acls(cluster, [Acl("t", 3, "User:x", "*", 3, 3)]),
     ),
-    _target("delete_topics", _delete_topics(), lambda cluster: delete_topic(cluster, "t")),
-    _target("describe_producers", _describe_producers(), lambda cluster: describe_producer(cluster, _LEADERS, 7)),
-    _target("epoch_ends", _epoch_ends(), lambda cluster: fetch_epoch_ends(cluster, _LEADERS, {("t", 0): 2})),
-    _target("create_topics", _create_topics(), lambda cluster: create_topic(cluster, "t", 1, 1)),
-    _target("create_partitions", _create_partitions(), _decode_only),
-    _target("api_versions", _api_versions(), _decode_only),
-    _target(
+    response_target("delete_topics", _delete_topics(), lambda cluster: delete_topic(cluster, "t")),
+    response_target(
+        "describe_producers", _describe_producers(), lambda cluster: describe_producer(cluster, _LEADERS, 7)
+    ),
+    response_target("epoch_ends", _epoch_ends(), lambda cluster: fetch_epoch_ends(cluster, _LEADERS, {("t", 0): 2})),
+    response_target("create_topics", _create_topics(), lambda cluster: create_topic(cluster, "t", 1, 1)),
+    response_target("create_partitions", _create_partitions(), _decode_only),
+    response_target("api_versions", _api_versions(), _decode_only),
+    response_target(
         "init_producer_id",
         InitProducerIdResponse(throttle_time_ms=0, error_code=0, producer_id=4000, producer_epoch=0),
         _decode_only,

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tests.fuzz import batch_targets, config_targets, internal_targets, protocol_targets, response_targets
+from tests.fuzz import (
+    batch_targets,
+    config_targets,
+    group_targets,
+    internal_targets,
+    protocol_targets,
+    response_targets,
+)
 
 TARGETS = {
     target.name: target
@@ -10,6 +17,7 @@ TARGETS = {
         *batch_targets.TARGETS,
         *protocol_targets.TARGETS,
         *response_targets.TARGETS,
+        *group_targets.TARGETS,
         *config_targets.TARGETS,
         *internal_targets.TARGETS,
     )

@@ -28,6 +28,7 @@ class LocalMirror:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.flow = only_flow(file)
+        self.other_way = Storage.named(self.flow.target.alias)
         self.ledger = Ledger()
         self.keeper = FlowKeeper(self.flow, self.ledger, lambda: None)
         self.hints: dict[Place, Standing] = {}
@@ -64,19 +65,26 @@ class LocalMirror:
         lease = leases[0]
         return replace(lease, seconds=seconds, rules=replace(lease.rules, **rules))  # type: ignore[arg-type]
 
-    def round(self, seconds: float = 1.2, **rules: object) -> list[Receipt]:
-        """Copy for so long; what the ledger, the progress topic and the status topic are told then."""
+    def round(self, seconds: float = 1.2, *, heard: bool = True, **rules: object) -> list[Receipt]:
+        """Copy for so long; what the ledger, the progress topic and the status topic are told then.
+
+        Not `heard`: nobody is told anything, as when a task dies.
+        """
         recall, self._bell = socket.socketpair()
         copy = Copy(self.plan(seconds, **rules), recall, self._note)
         receipts = self.receipts = []
         try:
-            for some in copy.run({}, self.hints.update):
+            for some in copy.run({}, self.hints.update if heard else lambda _: None):
                 receipts += some
         finally:
             copy.close()
             recall.close()
             self._bell.close()
-        self.keeper.write_progress(self.ledger.take(receipts).get(self.flow.name, {}))
+        if not heard:
+            self.hints.clear()
+            self.keeper.read_again()
+            return receipts
+        self.keeper.write_progress(self.ledger.take(receipts).get(self.flow.name, {}), receipts)
         self.keeper.write_facts()
         return receipts
 

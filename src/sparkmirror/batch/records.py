@@ -1,11 +1,12 @@
-"""The records of one batch, one by one, in plain Python: to look at the end of a log, never to copy."""
+"""The records of one batch, one by one, in plain Python: to look at the end of a log or into an internal topic."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from sparkmirror.batch.codec import decompress
-from sparkmirror.batch.header import HEADER_BYTES, BatchHeader, read_header
+from sparkmirror.batch.header import HEADER_BYTES, MAGIC, BatchHeader, read_header
+from sparkmirror.batch.legacy import read_legacy_records
 from sparkmirror.errors import ProtocolError
 
 SHOWN_BYTES = 100
@@ -17,6 +18,20 @@ class PlainRecord(NamedTuple):
     offset: int
     timestamp: int
     content: bytes
+
+
+class KeyedRecord(NamedTuple):
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+
+
+def read_keyed_records(header: BatchHeader, batch: memoryview) -> list[KeyedRecord]:
+    """Keys and values of a batch of any format; headers are left out."""
+    if header.magic < MAGIC:
+        return [KeyedRecord(*record) for record in read_legacy_records(batch)]
+    return [KeyedRecord(r.offset, r.timestamp, *_split_content(r.content)) for r in read_records(header, batch)]
 
 
 def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
@@ -40,23 +55,31 @@ def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
 def describe_record(batch: memoryview, index: int) -> str:
     """Key and value of one record, as a log shows them: the beginning of each, and how long it is."""
     try:
-        data = memoryview(read_records(read_header(batch), batch)[index].content)
-        key, at = _read_bytes(data, 0)
-        value, _ = _read_bytes(data, at)
+        key, value = _split_content(read_records(read_header(batch), batch)[index].content)
     except (ProtocolError, IndexError) as error:
         return f"its content can't be shown: {error}"
     return f"key {_shorten(key)}, value {_shorten(value)}"
-
-
-def _read_bytes(data: memoryview, at: int) -> tuple[bytes | None, int]:
-    length, at = _read_varint(data, at)
-    return (None, at) if length < 0 else (bytes(data[at : at + length]), at + length)
 
 
 def _shorten(content: bytes | None) -> str:
     if content is None or len(content) <= SHOWN_BYTES:
         return repr(content)
     return f"{content[:SHOWN_BYTES]!r}... ({len(content)} bytes)"
+
+
+def _split_content(content: bytes) -> tuple[bytes | None, bytes | None]:
+    key, at = _read_bytes(memoryview(content), 0)
+    value, _ = _read_bytes(memoryview(content), at)
+    return key, value
+
+
+def _read_bytes(data: memoryview, at: int) -> tuple[bytes | None, int]:
+    """-1 for null, else a length and as many bytes."""
+    length, at = _read_varint(data, at)
+    end = at + max(length, 0)
+    if length < -1 or end > len(data):
+        raise ProtocolError(f"a record has a field of {length} bytes, {len(data) - at} are left")
+    return (None if length < 0 else bytes(data[at:end])), end
 
 
 def _read_varint(data: memoryview, at: int) -> tuple[int, int]:

@@ -52,6 +52,7 @@ class Landscape:
     pending: int  # topics that still wait for their creation or extension
     pairs: tuple[TopicPair, ...] = ()
     facts: dict[Place, Fact] = field(default_factory=dict)
+    source_topics: Collection[str] = ()
 
 
 class Discovery:
@@ -101,7 +102,7 @@ class Discovery:
         }
         pending = sum(pair.present < (1 if pair.is_shared else pair.partitions) for pair in plan.pairs)
         found = find_topic_facts(plan.pairs, refusals) | self._find_hidden(source, plan)
-        return Landscape(partitions, leaders, pending, plan.pairs, found)
+        return Landscape(partitions, leaders, pending, plan.pairs, found, source.topics.keys())
 
     def _find_hidden(self, source: Metadata, plan: TopicPlan) -> dict[Place, Fact]:
         """Who may not see a topic is told nothing of it, as if it were gone; but asked for by name it is refused."""

@@ -19,6 +19,8 @@ from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.leadership import SKEW_MARGIN_S, longest_lease_s, silence_limit_s
 from sparkmirror.control.ledger import Ledger
+from sparkmirror.control.offset_maps import OffsetMaps
+from sparkmirror.control.offset_sync_writer import OffsetSyncWriter
 from sparkmirror.control.open_transactions import TransactionWatch
 from sparkmirror.control.rules import build_rules, plan_pauses
 from sparkmirror.control.step import admin_step
@@ -26,11 +28,13 @@ from sparkmirror.control.storage import refuse_impossible_factors
 from sparkmirror.control.topic_facts import all_places, find_filling_facts
 from sparkmirror.control.upkeep import Upkeep
 from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Heartbeat, Lease
+from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.rights import may_use_transactions, may_write_markers
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.leases import plan_leases
 from sparkmirror.topology.standing import Standing
@@ -75,6 +79,8 @@ class FlowKeeper:
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
         self._deleted_ids: set[str] = set()  # of remote topics that ended with their source
         self._progress = ProgressTopic(self.target, self._storage, flow.internal_replication_factor)
+        self._maps = OffsetMaps(self.target, self._storage, flow.internal_replication_factor)
+        self._syncs = OffsetSyncWriter(flow, self.source, self.target, choose_policy(flow))
         self._facts = FactWriter(flow, self.target)
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
         self._holes = HoleWatch()
@@ -218,9 +224,20 @@ class FlowKeeper:
         self._fence = max(self._fence + FENCE_STEP, self.view.generation * FENCES_A_GENERATION)
         return self._fence
 
-    def write_progress(self, positions: Mapping[Place, Standing]) -> None:
-        """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
+    def write_progress(self, positions: Mapping[Place, Standing], receipts: Iterable[Receipt] = ()) -> None:
+        """Write what is new. A target that does not answer is no reason to stop: its log is the truth.
+
+        Progress that is not written lets the next lease pair up both logs from where it was written last. So nothing
+        of the offset map is missing then, either.
+        """
+        mine = [receipt for receipt in receipts if receipt.flow == self.flow.name]
+        self._syncs.take(mine)
         with self._writing:
+            try:
+                self._maps.write(mine)
+            except SparkmirrorError as error:
+                log.warning("flow %s: the offset map was not written: %s", self.flow.name, error)
+                return
             known = {k: p for k, p in positions.items() if self._hint(p) and p.next_offset > 0}
             news = {k: p for k, p in known.items() if self._written.get(k) != p}
             if not news:
@@ -232,6 +249,14 @@ class FlowKeeper:
                 return
             self._written |= news
 
+    def is_told_all(self, positions: Mapping[Place, Standing]) -> bool:
+        """Whether receipts have come of all that was copied, where the offset map is made of them."""
+        return all(
+            self._written.get(place, standing).next_offset >= standing.next_offset
+            for place, standing in positions.items()
+            if standing.translated
+        )
+
     def write_facts(self) -> None:
         """Bring the status topic up to the ledger. Who stands by leaves it to the leader.
 
@@ -240,6 +265,14 @@ class FlowKeeper:
         """
         if self.view.leads:
             self._facts.write(self._ledger.facts(self.flow.name))
+
+    def _write_syncs(self) -> None:
+        """Nothing of ours depends on them: that they can't be written is said where their topic is made."""
+        if self.view.leads:
+            try:
+                self._syncs.write()
+            except SparkmirrorError as error:
+                log.debug("flow %s: offset syncs were not written: %s", self.flow.name, error)
 
     # -- the keeper's thread
 
@@ -262,6 +295,7 @@ class FlowKeeper:
                     next_measure = time.monotonic() + MEASURE_EVERY_S
                 self.write_facts()
                 self.source.close_idle()
+                self._write_syncs()
                 self.view.problem = ""
                 pause_s = first_s
                 wait_s = min(LEADERSHIP_EVERY_S, self.flow.refresh_topics_interval_s)
@@ -339,6 +373,7 @@ class FlowKeeper:
         if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
             longest_s = earlier.longest_s or self._longest_s(True)
             self._unguarded_until = time.monotonic() + longest_s + SKEW_MARGIN_S
+        self._maps.forget()
         self._is_stale.set()  # progress is read before the first lease
         self._has_led = True
         self.view.generation = self._claims.lead(self._longest_s(False))

@@ -12,7 +12,7 @@ from sparkmirror.control.fact_book import FactBook
 from sparkmirror.control.hole_watch import Filling
 from sparkmirror.control.log import timestamp
 from sparkmirror.copy.facts import RETRIES_EXHAUSTED
-from sparkmirror.copy.receipt import COPIED, NOTED, SAID, SKIPPED, STOPPED, WAITING, Receipt
+from sparkmirror.copy.receipt import COPIED, MAPPED, NOTED, SAID, SKIPPED, STOPPED, WAITING, Receipt
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 
@@ -51,9 +51,9 @@ class Ledger:
                     book.note_skipped(place, receipt.error, now)
                 elif receipt.kind == SAID:
                     book.say(place, receipt.error)
-                elif receipt.kind != COPIED or receipt.target_end >= 0:
+                elif receipt.kind != MAPPED and (receipt.kind != COPIED or receipt.target_end >= 0):
                     said[receipt.flow, place] = receipt
-                if receipt.target_end >= 0:
+                if receipt.standing:
                     moved.setdefault(receipt.flow, {})[place] = receipt.standing
                 self._count(receipt)
                 if receipt.kind == WAITING:  # said also if it has passed by the end of the round

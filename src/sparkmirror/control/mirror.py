@@ -18,7 +18,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from sparkmirror.config.model import MirrorConfig
+from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.group_keeper import GroupKeeper, follows_groups
 from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
 from sparkmirror.control.leadership import CALM_LEASE_S
 from sparkmirror.control.ledger import Ledger
@@ -40,13 +41,16 @@ from sparkmirror.control.status import mirror_status, progress_line, write_statu
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import SetupError
+from sparkmirror.groups.task import GroupReport, GroupTask
 from sparkmirror.pipeline.desk import Desk, Round
 from sparkmirror.pipeline.figures import Figures
+from sparkmirror.pipeline.group_job import run_group_job
 from sparkmirror.pipeline.query import start_query
 from sparkmirror.pipeline.records_flow import SETTINGS, RecordsFlow
 from sparkmirror.pipeline.session import DEFAULT_MASTER, count_slots, desk_host, is_local, plan_master, start_spark
 from sparkmirror.pipeline.workspace import make_workspace
 from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
 
 log = logging.getLogger("sparkmirror.mirror")
 
@@ -77,6 +81,12 @@ class Mirror:
         self.ledger = Ledger()
         self.figures = Figures()
         self.keepers = [FlowKeeper(flow, self.ledger, self._note_change) for flow in config.flows]
+        self.groups = [
+            GroupKeeper(keeper, self._other_way(keeper.flow), self._run_groups, lambda k=keeper: self._tasks(k))  # type: ignore[misc]
+            for keeper in self.keepers
+            if follows_groups(keeper.flow)
+        ]
+        self._told = threading.Event()  # receipts have come
         self._pairs = HeartbeatPairs(config.heartbeat_pairs, self._note_change)
         self._goal = OnceGoal(self.keepers, self.ledger) if self.options.once else None
         self.spark: SparkSession | None = None
@@ -140,7 +150,7 @@ class Mirror:
         lost = [s for s in self._round.states.values() if s.lost and not s.is_heeded] if self._round else []
         for state in lost:
             state.is_heeded = True
-            next(k for k in self.keepers if k.flow.name == state.lease.flow).read_again()
+            self._keeper(state.lease.flow).read_again()
 
     @property
     def _lease_s(self) -> float:
@@ -260,6 +270,8 @@ class Mirror:
             self.queries = [self._start_query(name) for name in QUERIES]
         for keeper in self.keepers:
             keeper.may_lead()
+        for groups in self.groups:
+            groups.start()
         log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")
 
     def _start_query(self, name: str) -> StreamingQuery:
@@ -270,12 +282,23 @@ class Mirror:
         self._note_news()
         self._note_change()
 
+    def _other_way(self, flow: FlowConfig) -> Storage:
+        """Where the flow from its target to its source keeps its progress; if another file has it, as is usual."""
+        ends = (flow.target.alias, flow.source.alias)
+        back = next((f for f in self.config.flows if (f.source.alias, f.target.alias) == ends), None)
+        return Storage.of(back) if back else Storage.named(flow.target.alias, flow.naming.internal_prefix)
+
+    def _run_groups(self, tasks: Sequence[GroupTask]) -> list[GroupReport]:
+        assert self.spark is not None
+        return run_group_job(self.spark, tasks)
+
     def _take_receipts(self, receipts: list[Receipt]) -> None:
         if any(receipt.is_news for receipt in receipts):
             self._note_news()
         moved = self.ledger.take(receipts)
         for keeper in self.keepers:
-            keeper.write_progress(moved.get(keeper.flow.name, {}))
+            keeper.write_progress(moved.get(keeper.flow.name, {}), receipts)
+        self._told.set()
 
     def _tend(self) -> None:
         """What comes round by itself: dead queries, progress lines, the status file."""
@@ -320,6 +343,17 @@ class Mirror:
             except OSError as error:
                 log.warning("the status file can't be written: %s", error)
 
+    def _await_receipts(self) -> None:
+        """Where offsets are translated, progress goes no further than the receipts: the offset map is made of these."""
+        until = time.monotonic() + STOP_WAIT_S
+        while not all(self._keeper(name).is_told_all(hints) for name, hints in self._hints().items()):
+            if not self._told.wait(max(0.0, until - time.monotonic())):
+                return
+            self._told.clear()
+
+    def _keeper(self, flow: str) -> FlowKeeper:
+        return next(k for k in self.keepers if k.flow.name == flow)
+
     def _shut_down(self) -> None:
         """Finish what is in flight, write progress, end Spark."""
         for flow in self._records.values():
@@ -329,12 +363,16 @@ class Mirror:
             if self._round is not None:
                 self._desk.wait(self._round.ended, STOP_WAIT_S)
             self._desk.close()
+            self._await_receipts()
             for name, hints in self._hints().items():
-                next(k for k in self.keepers if k.flow.name == name).write_progress(hints)
+                equal = {place: standing for place, standing in hints.items() if not standing.translated}
+                self._keeper(name).write_progress(equal)
         for query in self.queries:
             with contextlib.suppress(PySparkException, Py4JError, OSError):  # it ended by itself
                 query.stop()
         self._pairs.stop()
+        for groups in self.groups:
+            groups.stop()
         for keeper in self.keepers:
             keeper.stop()
         self._write_status()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from sparkmirror.copy import facts
 from sparkmirror.copy.lease import ALWAYS
 from sparkmirror.copy.log_start import ensure_log_start, fill_up_to_start, why_not_fillable
-from sparkmirror.copy.place import Place, Position
+from sparkmirror.copy.place import Place, Position, standing_of
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.topology.standing import Standing
 
@@ -34,7 +34,7 @@ class Beginner:
             if why and self.preserve == ALWAYS:
                 raise facts.not_equal(why)
             if why:
-                position = replace(position, log_start=0, translated=why, is_news=True)
+                position = replace(position, log_start=0, translated=why, equal_end=0, is_news=True)
         if position.is_news:
             self.note((place.source.name, place.partition), standing_of(place, position))
         if position.target_next < position.log_start:
@@ -43,16 +43,3 @@ class Beginner:
         if position.log_start:
             ensure_log_start(self.target, place, position.log_start)
         return position
-
-
-def standing_of(place: Place, position: Position) -> Standing:
-    return Standing(
-        position.next_offset,
-        position.last_sequence,
-        position.target_next,
-        position.source_epoch,
-        position.log_start,
-        position.translated,
-        place.source_id,
-        place.target_id,
-    )

@@ -21,7 +21,7 @@ from enum import Enum
 from sparkmirror.batch.rewrite import Run
 from sparkmirror.copy import facts
 from sparkmirror.copy.lease import Errors, LeasePartition
-from sparkmirror.copy.place import Place, Position
+from sparkmirror.copy.place import Place, Position, standing_of
 from sparkmirror.copy.queue import SEQUENCE_MASK, CopyQueue, Ready
 from sparkmirror.errors import MirrorError
 from sparkmirror.net.cluster import Metadata
@@ -74,10 +74,8 @@ class Cursor:
         self.failing_since: float | None = None  # no try has gone well since
         self._failed_before_s = leased.failing_s
         self._settled_at = 0.0
-        self._log_start = 0
         self._last_sequence = -1
-        self._translated = ""
-        self._ids = "", ""
+        self._stood = Standing(-1)  # when it was found
         self._errors = errors or Errors()
         self._pause_s = self._errors.first_pause_s
 
@@ -137,8 +135,7 @@ class Cursor:
         self.fetch_offset = self.queue.position
         self.source_next, self.target_next = position.next_offset, position.target_next
         self._last_sequence = position.last_sequence
-        self._ids = place.source_id, place.target_id
-        self._translated, self._log_start = position.translated, position.log_start
+        self._stood = standing_of(place, position)
         self.reason = self.unequal = ""
         self.is_out_of_range = self.is_forgotten = False
         self._note_position()
@@ -229,14 +226,11 @@ class Cursor:
         self._note_position()
 
     def _note_position(self) -> None:
-        self.hint = Standing(
-            self.source_next,
-            self._last_sequence,
-            self.target_next,
-            self.queue.epoch,
-            self._log_start,
-            self._translated,
-            *self._ids,
+        self.hint = self._stood._replace(
+            next_offset=self.source_next,
+            last_sequence=self._last_sequence,
+            target_end=self.target_next,
+            source_epoch=self.queue.epoch,
         )
         if self.leased.stop_at is not None and self.source_next >= self.leased.stop_at:
             self._leave(State.DONE)

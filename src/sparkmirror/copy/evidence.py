@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from sparkmirror.batch.records import PlainRecord
 from sparkmirror.copy import facts
@@ -12,6 +13,7 @@ from sparkmirror.copy.place import Place
 from sparkmirror.copy.source_view import SourceView
 from sparkmirror.copy.tail import Batch, data_batches, read_tail
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.topology.run import Stretch
 
 _ANY_OFFSET = 1 << 62
 # A MirrorMaker 2 writes its offsets down once a minute. Who copied more than this since gets it once more.
@@ -42,25 +44,35 @@ def compare(source: SourceView, place: Place, tail: Batch) -> int:
     return batches[-1].header.leader_epoch if batches else -1
 
 
-def skip_records(source: SourceView, place: Place, first: int, count: int, tail: Batch | None) -> int:
-    """The source offset after `count` records to copy from `first` on; the last ones must be those of `tail`."""
+class Skipped(NamedTuple):
+    """The source offset behind records that were passed over, and where these stand."""
+
+    next_offset: int
+    stretches: list[Stretch]
+
+
+def skip_records(source: SourceView, place: Place, first: int, count: int, tail: Batch | None) -> Skipped:
+    """Pass over `count` records to copy from `first` on; the last ones must be those of `tail`."""
+    passed: list[Stretch] = []
     if not count or tail is None:
-        return first
+        return Skipped(first, passed)
     recent: list[tuple[int, bytes]] = []
     for batch in source.copyable(place.source, place.partition, first, _ANY_OFFSET):
         whole = batch.header.first >= first and batch.header.records <= count
         if whole and count - batch.header.records > tail.header.records:
             count -= batch.header.records
+            passed += batch.stretches
             continue
         for record in batch.records:
             if record.offset < first:
                 continue
             recent.append((record.timestamp, record.content))
+            passed.append((record.offset, 1))
             count -= 1
             if count == 0:
                 wanted = [(r.timestamp, r.content) for r in tail.records]
                 if recent[-len(wanted) :] == wanted:
-                    return record.offset + 1
+                    return Skipped(record.offset + 1, passed)
                 break
         if count == 0:
             break

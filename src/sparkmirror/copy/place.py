@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sparkmirror.net.cluster import Leader, TopicInfo
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import ProducerState
+from sparkmirror.topology.run import Run
 from sparkmirror.topology.standing import Standing
 
 
@@ -69,7 +70,8 @@ class Position:
     `last_sequence` -1: none yet, so the next is 0 (a leader that knows a producer by its markers alone says -1, too).
     `fetch_from`: what lies before it is gone from the source. `log_start`: where the target's log shall begin; up to
     there it is filled first. `source_epoch`: of a leader that took the record before `next_offset` or a later one; with
-    an earlier one the source would see a truncation where there is none, and -1 is safe.
+    an earlier one the source would see a truncation where there is none, and -1 is safe. `equal_end`: see `Standing`.
+    `runs`: where records stand that were appended and that nobody wrote down.
     """
 
     next_offset: int
@@ -79,6 +81,8 @@ class Position:
     source_epoch: int = -1
     log_start: int = 0
     translated: str = ""
+    equal_end: int = 0
+    runs: tuple[Run, ...] = ()
     is_news: bool = False
 
 
@@ -88,3 +92,17 @@ class Ends:
 
     state: ProducerState | None
     log_end: int
+
+
+def standing_of(place: Place, position: Position) -> Standing:
+    return Standing(
+        position.next_offset,
+        position.last_sequence,
+        position.target_next,
+        position.source_epoch,
+        position.log_start,
+        position.translated,
+        place.source_id,
+        place.target_id,
+        equal_end=position.equal_end,
+    )

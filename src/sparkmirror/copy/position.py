@@ -40,7 +40,8 @@ from sparkmirror.errors import BrokerError, MirrorError, ProtocolError
 from sparkmirror.net.cluster import Cluster, group_by
 from sparkmirror.net.offsets import EARLIEST, LATEST, EpochEnd, ProducerState, describe_producer, list_offsets
 from sparkmirror.protocol import codes
-from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.run import pair_up
+from sparkmirror.topology.standing import OTHERS, Standing
 
 MERGED = "several partitions are written into one of the target"
 
@@ -166,6 +167,7 @@ class PositionFinder:
             target_next=ends.log_end,
             last_sequence=_last(ends),
             translated=MERGED,
+            equal_end=OTHERS if is_told else 0,
             is_news=True,
         )
 
@@ -190,16 +192,26 @@ class PositionFinder:
         if place.hint and place.hint.target_end <= 0 and not place.is_new_source:
             start = max(start, place.hint.next_offset)  # a MirrorMaker 2, an operator or an earlier lease said so
         why = self._why_translated(place, start, end)
+        begins_here = True
         if target_next:
             log_start = self._target_start(place)
             if log_start is None:
                 return None
-            start = evidence.skip_written(self._source, self._target, place, start, log_start, target_next)
+            skipped = evidence.skip_written(self._source, self._target, place, start, log_start, target_next)
+            begins_here, start = skipped == start, skipped
             if start != target_next:
                 why = why or f"the target topic held other records up to offset {target_next - 1} before"
                 self._require_equal_or_auto(why)
         if why or target_next:
-            return Position(next_offset=start, target_next=target_next, last_sequence=-1, translated=why, is_news=True)
+            equal_end = 0 if begins_here and not (place.hint and place.hint.target_end < 0) else OTHERS
+            return Position(
+                next_offset=start,
+                target_next=target_next,
+                last_sequence=-1,
+                translated=why,
+                equal_end=equal_end if why else 0,
+                is_news=True,
+            )
         is_chosen = self._rules.begin != OLDEST and place.hint is None  # at another time it would be another one
         is_news = start > 0 or is_chosen
         return Position(next_offset=start, target_next=0, last_sequence=-1, log_start=start, is_news=is_news)
@@ -271,6 +283,7 @@ class PositionFinder:
             source_epoch=unchanged.epoch,
             log_start=hint.log_start,
             translated=why,
+            equal_end=min(hint.equal_end, unchanged.end) if hint.translated else unchanged.end,
             is_news=True,
         )
 
@@ -310,6 +323,7 @@ class PositionFinder:
             source_epoch=tail_epoch if tail.header.end == ends.log_end else -1,
             log_start=wanted,
             translated=why,
+            equal_end=next_offset or 0,
             is_news=bool(why),
         )
 
@@ -343,7 +357,8 @@ class PositionFinder:
         )
         why = f"others wrote into the target topic from offset {hint.target_end} on"
         self._require_equal_or_auto(why)
-        return self._after_translated(place, hint._replace(translated=why), ends, is_news=True)
+        known = hint._replace(translated=why, equal_end=hint.target_end)
+        return self._after_translated(place, known, ends, is_news=True)
 
     def _after_predecessor(self, place: Place, hint: Standing, ends: Ends, log_start: int) -> Position:
         """A MirrorMaker 2 or an operator said which record comes next, and nothing of the target's offsets.
@@ -364,6 +379,7 @@ class PositionFinder:
             target_next=ends.log_end,
             last_sequence=_last(ends),
             translated=why,
+            equal_end=OTHERS if why else 0,
             is_news=True,
         )
 
@@ -380,14 +396,16 @@ class PositionFinder:
         if ends.state and ends.state.last_sequence not in (-1, last_sequence):
             return None
         written = sum(batch.header.records for batch in ours)
-        next_offset = evidence.skip_records(self._source, place, hint.next_offset, written, ours[-1] if ours else None)
+        skipped = evidence.skip_records(self._source, place, hint.next_offset, written, ours[-1] if ours else None)
         return Position(
-            next_offset=next_offset,
+            next_offset=skipped.next_offset,
             target_next=ends.log_end,
             last_sequence=_last(ends, last_sequence),
             source_epoch=-1 if written else hint.source_epoch,
             log_start=hint.log_start,
             translated=hint.translated,
+            equal_end=hint.equal_end,
+            runs=tuple(pair_up(skipped.stretches, [stretch for batch in ours for stretch in batch.stretches])),
             is_news=is_news,
         )
 
@@ -398,7 +416,7 @@ class PositionFinder:
         if not place.unequal or position.translated:
             return position
         self._require_equal_or_auto(place.unequal)
-        return replace(position, translated=place.unequal, is_news=True)
+        return replace(position, translated=place.unequal, equal_end=position.next_offset, is_news=True)
 
     def _bring_into_range(self, place: Place, position: Position) -> Position:
         """Name it if the source can't give the next offset: removed before it was copied, or not written any more."""
@@ -411,7 +429,10 @@ class PositionFinder:
             self._tolerate(place, self._rules.on_divergence, truncated)
             why = f"the source was truncated to offset {end}"
             self._require_equal_or_auto(why)
-            return replace(position, next_offset=end, source_epoch=-1, translated=why, is_news=True)
+            equal_end = min(position.equal_end, end) if position.translated else end
+            return replace(
+                position, next_offset=end, source_epoch=-1, translated=why, equal_end=equal_end, is_news=True
+            )
         if position.next_offset >= start:
             return position
         if position.target_next == position.log_start:  # nothing was copied yet: there is nothing to have a gap in
@@ -422,7 +443,10 @@ class PositionFinder:
         if start - position.next_offset > self._rules.max_hole or self._rules.fill_with == NOTHING:
             why = f"source offsets {position.next_offset}..{start - 1} were removed before they were copied"
             self._require_equal_or_auto(why)
-            return replace(position, next_offset=start, source_epoch=-1, translated=why, is_news=True)
+            equal_end = position.next_offset
+            return replace(
+                position, next_offset=start, source_epoch=-1, translated=why, equal_end=equal_end, is_news=True
+            )
         return replace(position, fetch_from=start, source_epoch=-1)
 
     def _tolerate(self, place: Place, policy: str, fact: MirrorError) -> None:
@@ -450,6 +474,7 @@ def _from_hint(hint: Standing) -> Position:
         source_epoch=hint.source_epoch,
         log_start=hint.log_start,
         translated=hint.translated,
+        equal_end=hint.equal_end,
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sparkmirror.topology.policy import looks_like_heartbeats
+from sparkmirror.topology.run import Run
 from sparkmirror.topology.standing import Standing
 
 COPIED = "copied"
@@ -14,9 +17,9 @@ NOTED = "noted"  # a fact that a policy tolerates
 GOES_ON = "goes-on"  # what stopped it is gone
 SKIPPED = "skipped"  # records that can't be copied were left out
 SAID = "said"  # a line for the log, and no more
+MAPPED = "mapped"  # was copied earlier; only now it is known what stands where
 
 Place = tuple[str, int]
-NOWHERE = Standing(-1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +45,7 @@ class Receipt:
     fill_ms: int = 0
     skipped: int = 0
     bytes: int = 0
-    last_sequence: int = -1
-    source_epoch: int = -1
-    log_start: int = 0
-    translated: str = ""
-    source_id: str = ""
-    target_id: str = ""
+    stands: str = ""  # where the partition stood then, as JSON
     error: str = ""
 
     @property
@@ -56,17 +54,8 @@ class Receipt:
         return not looks_like_heartbeats(self.topic)
 
     @property
-    def standing(self) -> Standing:
-        return Standing(
-            self.source_end,
-            self.last_sequence,
-            self.target_end,
-            self.source_epoch,
-            self.log_start,
-            self.translated,
-            self.source_id,
-            self.target_id,
-        )
+    def standing(self) -> Standing | None:
+        return Standing(*json.loads(self.stands)) if self.stands else None
 
 
 class _Run:
@@ -80,7 +69,7 @@ class _Run:
     def __init__(self, source_first: int, target_first: int) -> None:
         self.source_first = self.source_end = source_first
         self.target_first = self.target_end = target_first
-        self.standing = NOWHERE
+        self.standing: Standing | None = None
         self.records = self.rebuilt = self.holes = self.bytes = 0
         self.fill_s = 0.0
 
@@ -126,9 +115,30 @@ class ReceiptBook:
         run.holes += count
         run.fill_s += waited_s
 
-    def note_holes(self, place: Place, count: int) -> None:
+    def note_mapped(self, place: Place, runs: Iterable[Run], standing: Standing | None) -> None:
+        """These were appended by somebody who could not say it any more."""
+        for run in runs:
+            self._closed.append(
+                self._receipt(
+                    place,
+                    MAPPED,
+                    source_first=run.source,
+                    source_end=run.source_end,
+                    target_first=run.target,
+                    target_end=run.target_end,
+                    stands=json.dumps(standing),
+                )
+            )
+
+    def note_holes(self, place: Place, count: int, standing: Standing | None) -> None:
         """So many offsets of holes were passed over: the target's offsets are the smaller ones from here on."""
-        self._closed.append(self._receipt(place, COPIED, holes=count))
+        run = self._runs.get(place)
+        if run is None:
+            stands = json.dumps(standing) if standing else ""
+            self._closed.append(self._receipt(place, COPIED, holes=count, stands=stands))
+        else:
+            run.holes += count
+            run.standing = standing
 
     def note_fact(self, place: Place, kind: str, error: str) -> None:
         """A partition stopped, waits or is well again."""
@@ -158,7 +168,7 @@ class ReceiptBook:
             run = self._runs[place] = _Run(source_first, target_first)
         run.source_end = source_first + count
         run.target_end = target_first + count
-        run.standing = standing or NOWHERE
+        run.standing = standing
         return run
 
     def _close(self, place: Place) -> None:
@@ -177,12 +187,7 @@ class ReceiptBook:
                     holes=run.holes,
                     fill_ms=round(run.fill_s * 1000),
                     bytes=run.bytes,
-                    last_sequence=run.standing.last_sequence,
-                    source_epoch=run.standing.source_epoch,
-                    log_start=run.standing.log_start,
-                    translated=run.standing.translated,
-                    source_id=run.standing.source_id,
-                    target_id=run.standing.target_id,
+                    stands=json.dumps(run.standing) if run.standing else "",
                 )
             )
 

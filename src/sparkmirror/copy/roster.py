@@ -104,7 +104,7 @@ class Roster:
         if records > 0:
             self._average_bytes = size / records
         if cursor.queue.skipped > skipped:
-            self.book.note_holes(cursor.place, cursor.queue.skipped - skipped)
+            self.book.note_holes(cursor.place, cursor.queue.skipped - skipped, cursor.hint)
         for offset, batch in cursor.queue.left_out:
             is_for_request = len(batch) > cursor.queue.largest_request
             fact = (facts.beyond_request if is_for_request else facts.too_large)(offset, len(batch))
@@ -300,6 +300,7 @@ class Roster:
     def settle(self, cursor: Cursor, place: Place, position: Position, now: float) -> None:
         self.lost.discard(cursor)
         cursor.settle(place, position, now)
+        self.book.note_mapped(cursor.place, position.runs, cursor.hint)
         if cursor.leased.troubled:
             self.book.note_fact(cursor.place, GOES_ON, "")
         for note in place.notes:

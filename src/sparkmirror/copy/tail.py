@@ -18,6 +18,7 @@ from sparkmirror.batch.records import PlainRecord, read_records
 from sparkmirror.net.cluster import Cluster, TopicInfo
 from sparkmirror.net.log import fetch_partition, read_log
 from sparkmirror.protocol import codes
+from sparkmirror.topology.run import Stretch
 
 WINDOWS = (1, 1_000, 30_000, 1_000_000)
 
@@ -29,6 +30,13 @@ class Batch(NamedTuple):
     @property
     def records(self) -> list[PlainRecord]:
         return read_records(self.header, self.data)
+
+    @property
+    def stretches(self) -> list[Stretch]:
+        """Where its records stand."""
+        if self.header.records == self.header.end - self.header.first:
+            return [(self.header.first, self.header.records)]
+        return [(record.offset, 1) for record in self.records]
 
 
 def data_batches(cluster: Cluster, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:

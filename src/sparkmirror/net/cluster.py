@@ -18,7 +18,17 @@ from sparkmirror.net.address import ClusterAddress, bootstrap_places
 from sparkmirror.net.attempts import Attempts
 from sparkmirror.net.channel import CONNECT_TIMEOUT_S, REQUEST_TIMEOUT_S, Channel
 from sparkmirror.net.deadline import API_TIMEOUT, deadline, time_left
-from sparkmirror.protocol import codes, fetch, list_offsets, markers, metadata, produce
+from sparkmirror.protocol import (
+    codes,
+    describe_consumer_groups,
+    fetch,
+    list_offsets,
+    markers,
+    metadata,
+    offset_commit,
+    offset_fetch,
+    produce,
+)
 from sparkmirror.protocol.metadata import BrokerPlace
 from sparkmirror.protocol.produce import Buffer
 
@@ -30,6 +40,9 @@ _FLEXIBLE_FROM = {
     markers.API_KEY: markers.FLEXIBLE_FROM,
     list_offsets.API_KEY: list_offsets.FLEXIBLE_FROM,
     metadata.API_KEY: metadata.FLEXIBLE_FROM,
+    offset_commit.API_KEY: offset_commit.FLEXIBLE_FROM,
+    offset_fetch.API_KEY: offset_fetch.FLEXIBLE_FROM,
+    describe_consumer_groups.API_KEY: describe_consumer_groups.FLEXIBLE_FROM,
 }
 
 HostPort = tuple[str, int]
@@ -67,6 +80,7 @@ class Cluster:
 
     def __init__(self, address: ClusterAddress) -> None:
         self.address = address
+        self.coordinators: dict[str, int] = {}  # of groups, as last found (`net/coordinators.py`)
         self._brokers: dict[int, BrokerPlace] = {}
         self._brokers_at = 0.0
         self._controller = -1
@@ -285,18 +299,23 @@ class Cluster:
             channel.close()
 
 
+def pick_version(channel: Channel, api_key: int, versions: Sequence[int]) -> tuple[int, bool]:
+    """The first of our own encodings that the broker knows, and whether it is a flexible one."""
+    version = next((v for v in versions if channel.supports(api_key, v)), None)
+    if version is None:
+        raise BrokerError(
+            codes.UNSUPPORTED_VERSION, f"{channel} knows no version of api {api_key} that we do: {versions}"
+        )
+    return version, version >= _FLEXIBLE_FROM[api_key]
+
+
 def _ask_raw(
     api_key: int, versions: Sequence[int], body: Callable[[int], Sequence[Buffer]], timeout_s: float
 ) -> Callable[[Channel], tuple[int, memoryview]]:
     """A request of our own encoding, in the first version that the broker knows; its version and the answer's frame."""
 
     def ask(channel: Channel) -> tuple[int, memoryview]:
-        version = next((v for v in versions if channel.supports(api_key, v)), None)
-        if version is None:
-            raise BrokerError(
-                codes.UNSUPPORTED_VERSION, f"{channel} knows no version of api {api_key} that we do: {versions}"
-            )
-        flexible = version >= _FLEXIBLE_FROM[api_key]
+        version, flexible = pick_version(channel, api_key, versions)
         channel.send(api_key, version, body(version), flexible=flexible, timeout_s=timeout_s)
         return version, channel.wait(timeout_s)
 
@@ -326,3 +345,7 @@ def group_by(items: Sequence[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
+
+
+def chunks(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
+    return [items[first : first + size] for first in range(0, len(items), size)]

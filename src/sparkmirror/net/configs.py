@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest
 
 from sparkmirror.errors import BrokerError, ProtocolError
-from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.cluster import Cluster, chunks
 from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes
 from sparkmirror.topology.topic_configs import ConfigChanges, ConfigEntry
@@ -31,7 +31,7 @@ def describe_topic_configs(cluster: Cluster, topics: Collection[str]) -> Describ
     """All configurations of each topic."""
     described = Described()
     resource = DescribeConfigsRequest.DescribeConfigsResource
-    for group in _groups(sorted(topics)):
+    for group in chunks(sorted(topics), AT_ONCE):
         wanted = [resource(resource_type=_TOPIC, resource_name=topic, configuration_keys=None) for topic in group]
         request = DescribeConfigsRequest(resources=wanted, include_synonyms=False, include_documentation=False)
         for answer in cluster.call_any(request).results:
@@ -62,7 +62,7 @@ def change_topic_configs(cluster: Cluster, changes: Mapping[str, ConfigChanges])
     """Write the changes, and say which topics' were refused."""
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     refused: dict[str, BrokerError] = {}
-    for group in _groups(sorted(changes)):
+    for group in chunks(sorted(changes), AT_ONCE):
         request = IncrementalAlterConfigsRequest(
             resources=[
                 resource(resource_type=_TOPIC, resource_name=topic, configs=list(_alterations(changes[topic])))
@@ -96,7 +96,3 @@ def _alterations(changes: ConfigChanges) -> Iterator[Any]:
 
 def _entry(entry: Any) -> ConfigEntry:
     return ConfigEntry(entry.value, entry.config_source, entry.read_only, entry.is_sensitive)
-
-
-def _groups(topics: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (topics[first : first + AT_ONCE] for first in range(0, len(topics), AT_ONCE))

@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka.partitioner.default import murmur2
-from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
+from kafka.record.memory_records import MemoryRecordsBuilder
 
 from sparkmirror.batch.header import read_header
+from sparkmirror.batch.records import read_keyed_records
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster, TopicInfo
 from sparkmirror.net.log import append_batch, read_log
@@ -93,6 +94,10 @@ class InternalTopic:
         begin, end = bounds[partition]
         yield from self._read_partition(info, partition, max(begin, end - count), end)
 
+    def read_range(self, partition: int, first: int, end: int) -> Iterator[InternalRecord]:
+        """Records of one partition that stand in `first..end` still."""
+        yield from self._read_partition(self._get(), partition, first, end)
+
     def _bounds(self, partitions: Collection[int] | None = None) -> tuple[TopicInfo, dict[int, tuple[int, int]]]:
         """First and end offset of each partition. A leader that was just elected may need some tries."""
         deadline = time.monotonic() + SETTLE_S
@@ -112,10 +117,9 @@ class InternalTopic:
         for header, batch in read_log(self._cluster, info, partition, first, end):
             if header.is_control:
                 continue
-            for records in MemoryRecords(bytes(batch)):
-                for record in records:
-                    if first <= record.offset < end:
-                        yield InternalRecord(partition, record.offset, record.key, record.value, record.timestamp)
+            for offset, timestamp_ms, key, value in read_keyed_records(header, batch):
+                if first <= offset < end:
+                    yield InternalRecord(partition, offset, key, value, timestamp_ms)
 
     def _retried(self, work: Callable[[TopicInfo], int]) -> int:
         """Once more with fresh metadata if the leader moved."""

@@ -34,6 +34,7 @@ def encode_value(standing: Standing) -> bytes:
             "source_epoch": standing.source_epoch,
             "log_start": standing.log_start,
             "translated": standing.translated,
+            "equal_end": standing.equal_end,
             "source_topic_id": standing.source_id,
             "target_topic_id": standing.target_id,
         }
@@ -66,6 +67,7 @@ def parse_record(
             int(fields.get("batch", -1)),
             int(fields.get("batch_first", -1)),
             str(fields.get("query", "")),
+            int(fields.get("equal_end", 0)),
         )
     except UNREADABLE:
         return None
@@ -93,6 +95,10 @@ class ProgressTopic:
         """The newest progress of each partition."""
         self._next.clear()
         self._found.clear()
+        return self.read_on()
+
+    def read_on(self) -> dict[tuple[str, int], Standing]:
+        """The same, but only what was written since the last time is read."""
         self._read_on(None)
         return dict(self._found)
 

@@ -19,6 +19,7 @@ _I32 = struct.Struct(">i")
 _I64 = struct.Struct(">q")
 
 MAX_ARRAY = 10_000_000
+MAX_STRING = 2**15 - 1  # also of the flexible encoding, which could hold more
 UUID_BYTES = 16
 
 
@@ -116,6 +117,8 @@ class Reader:
         size = self.uvarint() - 1 if self.flexible else self.int16()
         if size < 0:
             return None
+        if size > MAX_STRING:
+            raise ProtocolError(f"a text of {size} bytes is longer than Kafka's may be")
         try:
             return str(self.take(size), "utf-8")
         except UnicodeDecodeError as error:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.config.parts import NamingConfig
 from sparkmirror.errors import ConfigError
 from sparkmirror.topology.custom import CustomConfigPropertyFilter, CustomGroupFilter, CustomPolicy, CustomTopicFilter
 from sparkmirror.topology.filters import (
@@ -33,17 +34,21 @@ _KEEP_NAMES = ("IdentityReplicationPolicy", "LegacyReplicationPolicy")
 
 
 def choose_policy(flow: FlowConfig) -> ReplicationPolicy:
-    naming = flow.naming
+    return make_policy(flow.naming, flow.aliases, flow.source.alias, _settings(flow))
+
+
+def make_policy(
+    naming: NamingConfig, aliases: tuple[str, ...], source: str | None, settings: Mapping[str, str]
+) -> ReplicationPolicy:
+    """`source` is where Identity's topics come from; a class of the user's is configured with `settings`."""
     separator = naming.separator if naming.internal_separator else DOT
     internal = InternalNames(separator=separator, prefix=naming.internal_prefix)
     name = _simple_name(naming.policy_class)
     if name == "DefaultReplicationPolicy":
-        return DefaultReplicationPolicy(separator=naming.separator, aliases=flow.aliases, internal=internal)
+        return DefaultReplicationPolicy(separator=naming.separator, aliases=aliases, internal=internal)
     if name in _KEEP_NAMES:
-        return IdentityReplicationPolicy(
-            separator=naming.separator, aliases=flow.aliases, internal=internal, source=flow.source.alias
-        )
-    return CustomPolicy(_load(CustomPolicy.KEY, naming.policy_class, flow), internal)
+        return IdentityReplicationPolicy(separator=naming.separator, aliases=aliases, internal=internal, source=source)
+    return CustomPolicy(_load(CustomPolicy.KEY, naming.policy_class, naming.plugin_path, settings), internal)
 
 
 def keeps_names(flow: FlowConfig) -> bool:
@@ -53,22 +58,21 @@ def keeps_names(flow: FlowConfig) -> bool:
 def choose_topic_filter(flow: FlowConfig) -> TopicFilter:
     if _simple_name(flow.topic_filter_class) == "DefaultTopicFilter":
         return DefaultTopicFilter(NameFilter.of(flow.topics, flow.topics_exclude))
-    return CustomTopicFilter(_load(CustomTopicFilter.KEY, flow.topic_filter_class, flow))
+    return CustomTopicFilter(_load_for(flow, CustomTopicFilter.KEY, flow.topic_filter_class))
 
 
-def choose_group_filter(
-    flow: FlowConfig, class_name: str, include: Sequence[str], exclude: Sequence[str]
-) -> GroupFilter:
-    if _simple_name(class_name) == "DefaultGroupFilter":
-        return DefaultGroupFilter(NameFilter.of(include, exclude))
-    return CustomGroupFilter(_load(CustomGroupFilter.KEY, class_name, flow))
+def choose_group_filter(flow: FlowConfig) -> GroupFilter:
+    groups = flow.groups
+    if _simple_name(groups.filter_class) == "DefaultGroupFilter":
+        return DefaultGroupFilter(NameFilter.of(groups.include, groups.exclude))
+    return CustomGroupFilter(_load_for(flow, CustomGroupFilter.KEY, groups.filter_class))
 
 
 def choose_config_filter(flow: FlowConfig) -> ConfigPropertyFilter:
     sync = flow.sync
     if _simple_name(sync.config_filter_class) == "DefaultConfigPropertyFilter":
         return DefaultConfigPropertyFilter.of(sync.configs_exclude, sync.defaults_from)
-    return CustomConfigPropertyFilter(_load(CustomConfigPropertyFilter.KEY, sync.config_filter_class, flow))
+    return CustomConfigPropertyFilter(_load_for(flow, CustomConfigPropertyFilter.KEY, sync.config_filter_class))
 
 
 def _simple_name(class_name: str) -> str:
@@ -79,13 +83,17 @@ def _simple_name(class_name: str) -> str:
     return class_name
 
 
-def _load(key: str, class_name: str, flow: FlowConfig) -> object:
-    if class_name.startswith(_JAVA) and not flow.naming.plugin_path:
+def _load_for(flow: FlowConfig, key: str, class_name: str) -> object:
+    return _load(key, class_name, flow.naming.plugin_path, _settings(flow))
+
+
+def _load(key: str, class_name: str, plugin_path: Sequence[str], settings: Mapping[str, str]) -> object:
+    if class_name.startswith(_JAVA) and not plugin_path:
         raise ConfigError(
             f"{key}={class_name} looks like a Java class, which can't run here: write it as a Python class, "
             "and name its folder in plugin.path"
         )
-    return load_plugin(key, class_name, flow.naming.plugin_path, _settings(flow))
+    return load_plugin(key, class_name, plugin_path, settings)
 
 
 def _settings(flow: FlowConfig) -> dict[str, str]:

@@ -36,20 +36,21 @@ def plan_heartbeats_topic(flow: FlowConfig, policy: ReplicationPolicy) -> Intern
 
 def plan_internal_topics(flow: FlowConfig, policy: ReplicationPolicy) -> tuple[InternalTopicPlan, ...]:
     """Those whose feature is on."""
-    on_source = flow.offset_syncs.location == "source"
-    other = flow.target.alias if on_source else flow.source.alias
     wanted = (
         (flow.heartbeats.topic, plan_heartbeats_topic(flow, policy)),
         (
             flow.checkpoints_topic,
             _plan("checkpoints", policy.checkpoints_topic(flow.source.alias), flow.checkpoints_topic),
         ),
-        (
-            flow.offset_syncs.topic,
-            _plan("offset-syncs", policy.offset_syncs_topic(other), flow.offset_syncs.topic, on_source=on_source),
-        ),
+        (flow.offset_syncs.topic, plan_offset_syncs_topic(flow, policy)),
     )
     return tuple(plan for config, plan in wanted if config.is_wanted)
+
+
+def plan_offset_syncs_topic(flow: FlowConfig, policy: ReplicationPolicy) -> InternalTopicPlan:
+    on_source = flow.offset_syncs.location == "source"
+    other = flow.target.alias if on_source else flow.source.alias
+    return _plan("offset-syncs", policy.offset_syncs_topic(other), flow.offset_syncs.topic, on_source=on_source)
 
 
 def _plan(kind: str, name: str, config: InternalTopicConfig, *, on_source: bool = False) -> InternalTopicPlan:

@@ -189,6 +189,22 @@ def find_original(policy: ReplicationPolicy, topic: str) -> str:
 
 def count_hops(policy: ReplicationPolicy, topics: Iterable[str], source: str) -> int:
     """How many mirrors lie between the cluster `source` and here, by the heartbeats that came; -1: none did."""
-    ways = (hops_back(policy, topic) for topic in topics if policy.is_heartbeats_topic(topic))
-    hops = (number for way in ways for number, (passed, _) in enumerate(way, start=1) if passed == source)
-    return min(hops, default=-1)
+    ways = _ways_of_heartbeats(policy, topics)
+    return min((way.index(source) + 1 for way in ways if source in way), default=-1)
+
+
+def upstream_clusters(policy: ReplicationPolicy, topics: Iterable[str]) -> set[str]:
+    """The clusters that heartbeats came from or through."""
+    return {cluster for way in _ways_of_heartbeats(policy, topics) for cluster in way}
+
+
+def _ways_of_heartbeats(policy: ReplicationPolicy, topics: Iterable[str]) -> Iterator[list[str]]:
+    """Of each, the clusters that it passed, the last one first. As for MirrorClient, a way ends where it goes round."""
+    for topic in topics:
+        if policy.is_heartbeats_topic(topic):
+            way: list[str] = []
+            for source, _ in hops_back(policy, topic):
+                if source in way:
+                    break
+                way.append(source)
+            yield way

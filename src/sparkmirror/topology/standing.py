@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-AS_SET = -2
+AS_SET = -2  # as a target_end
+OTHERS = -1  # as an equal_end
 
 
 class Standing(NamedTuple):
@@ -16,6 +17,9 @@ class Standing(NamedTuple):
     `log_start`: where the target's log shall begin. `translated`: why offsets differ from the source's; empty
     where they are equal. `source_epoch`: the source leader's, when it took the newest record that was copied. The ids
     are those of the topics that all this was said of.
+
+    `equal_end`: where offsets are translated, those before it are still equal; OTHERS: somebody else has copied what
+    comes before our first record, and only he knows where it stands.
 
     A sink's standing counts rows in place of source offsets, and says which micro-batch of which query wrote last, and
     with which row that one began.
@@ -32,6 +36,7 @@ class Standing(NamedTuple):
     batch: int = -1
     batch_first: int = -1
     query: str = ""
+    equal_end: int = 0
 
     @property
     def is_set(self) -> bool:

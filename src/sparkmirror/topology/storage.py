@@ -3,6 +3,7 @@
     mm2-claims.<source>.internal     producer ids, who leads, what was done to remote topics; ours alone
     mm2-offsets.<source>.internal    progress; `offset.storage.topic` names another
     mm2-status.<source>.internal     facts; `status.storage.topic` names another
+    mm2-offset-map.<source>.internal where records stand whose offsets differ; ours alone
 
 `replication.internal.topic.prefix` stands in place of mm2. Several flows may share a topic: what they write names its
 source.
@@ -28,6 +29,7 @@ class Storage:
     claims: str
     progress: str
     status: str
+    offset_map: str
     progress_partitions: int = PROGRESS_PARTITIONS
     status_partitions: int = STATUS_PARTITIONS
     connector: str = CONNECTOR
@@ -39,6 +41,7 @@ class Storage:
             claims=f"{prefix}-claims.{source}.internal",
             progress=f"{prefix}-offsets.{source}.internal",
             status=f"{prefix}-status.{source}.internal",
+            offset_map=f"{prefix}-offset-map.{source}.internal",
         )
 
     @classmethod
@@ -50,6 +53,7 @@ class Storage:
             claims=usual.claims,
             progress=flow.storage.progress_topic or usual.progress,
             status=flow.storage.status_topic or usual.status,
+            offset_map=usual.offset_map,
             progress_partitions=flow.storage.progress_partitions,
             status_partitions=flow.storage.status_partitions,
             connector=flow.connector_name if flow.of_connector else CONNECTOR,

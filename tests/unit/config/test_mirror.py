@@ -143,10 +143,10 @@ def test_clusters_inherit_global_servers() -> None:
 
 
 def test_what_is_not_in_force_is_listed_once_sorted_and_can_be_located() -> None:
-    config = parse("groups=.*\na.ssl.protocol=TLS\nnonsense=1\na->b.transform.sql=all\ngroups=x\n")
-    assert config.not_in_force == ("a->b.transform.sql", "a.ssl.protocol", "groups", "nonsense")
+    config = parse("listeners=x\na.ssl.protocol=TLS\nnonsense=1\na->b.transform.sql=all\nlisteners=y\n")
+    assert config.not_in_force == ("a->b.transform.sql", "a.ssl.protocol", "listeners", "nonsense")
     assert config.lines["a.ssl.protocol"] == 6
-    assert config.warnings == ("f:9: groups is set again: this value wins over the one at line 5",)
+    assert config.warnings == ("f:9: listeners is set again: this value wins over the one at line 5",)
 
 
 def test_a_factor_as_the_source_s() -> None:

@@ -135,7 +135,7 @@ def test_the_dialect_without_clusters() -> None:
     assert flow.naming.topics_map == ("my-topic:my-topic",)
     assert (flow.groups.include, flow.groups.sync_offsets_interval_s) == (("my-mirror-group",), 60.0)
     assert {flow.internal_replication_factor, flow.heartbeats.topic.replication_factor} == {3}
-    assert config.not_in_force == ("emit.checkpoints.interval.seconds", "source.replication.group.id")
+    assert config.not_in_force == ()
 
 
 def test_the_dialect_s_wildcard_sends_all_topics_into_one() -> None:

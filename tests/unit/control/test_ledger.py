@@ -21,7 +21,7 @@ COPIED = Receipt(
     source_end=10,
     target_first=0,
     target_end=10,
-    last_sequence=9,
+    stands="[10,9,10]",
     records=10,
     bytes=100,
 )
@@ -30,7 +30,7 @@ GAP = Receipt(flow="A->B", topic="t", partition=0, kind=STOPPED, error="gap: 10.
 
 def test_positions_of_a_round_are_those_of_the_last_receipt() -> None:
     ledger = Ledger()
-    later = replace(COPIED, source_first=10, source_end=15, target_first=10, target_end=15, last_sequence=14)
+    later = replace(COPIED, source_first=10, source_end=15, target_first=10, target_end=15, stands="[15,14,15]")
     assert ledger.take([COPIED, later]) == {"A->B": {("t", 0): Standing(15, 14, 15)}}
     assert ledger.records == 20
 

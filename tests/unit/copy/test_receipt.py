@@ -20,7 +20,7 @@ def test_consecutive_ranges_become_one() -> None:
     (whole,) = book.take()
     assert (whole.flow, whole.topic, whole.partition, whole.kind) == ("A->B", "t", 0, "copied")
     assert (whole.source_first, whole.source_end, whole.target_first, whole.target_end) == (0, 50, 0, 50)
-    assert (whole.records, whole.bytes, whole.last_sequence) == (50, 50, 49)
+    assert (whole.records, whole.bytes, whole.standing) == (50, 50, Standing(50, 49, 50))
     assert book.take() == []
 
 

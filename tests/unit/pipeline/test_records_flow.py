@@ -80,7 +80,7 @@ def test_what_stands_still_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
     flow._take([Receipt(flow="A->B", topic="t", partition=0, kind=STOPPED, error="gap: ...")])
     flow.tend([T0], lambda: LEASE)
     assert len(flow.started) == 2
-    flow._take([Receipt(flow="A->B", topic="t", partition=0, kind=COPIED, source_end=9, target_end=9)])
+    flow._take([Receipt(flow="A->B", topic="t", partition=0, kind=COPIED, target_end=9, stands="[9,8,9]")])
     flow.tend([T0], lambda: LEASE)
     assert len(flow.started) == 2
     assert (flow.hints()[T0].next_offset, len(flow.taken)) == (9, 2)

@@ -82,7 +82,7 @@ def test_modules_of_packages_find_their_own(tmp_path: Path) -> None:
     write(tmp_path, "acme_mirror/words.py", "WORD = 'x'\n")
     text = "from .words import WORD\nclass Filter:\n    def should_replicate_group(self, group): return group == WORD\n"
     where = write(tmp_path, "acme_mirror/groups.py", text)
-    chosen = choose_group_filter(flow_of(where), "acme_mirror.groups.Filter", (), ())
+    chosen = choose_group_filter(flow_of(where + "group.filter.class=acme_mirror.groups.Filter\n"))
     assert chosen.should_replicate_group("x") and not chosen.should_replicate_group("y")
 
 

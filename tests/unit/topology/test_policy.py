@@ -15,6 +15,7 @@ from sparkmirror.topology.policy import (
     InternalNames,
     ReplicationPolicy,
     count_hops,
+    upstream_clusters,
 )
 
 POLICY: ReplicationPolicy = DefaultReplicationPolicy()
@@ -160,6 +161,19 @@ def test_hops_are_counted_by_the_heartbeats_that_came(policy: ReplicationPolicy)
     assert count_hops(policy, [*topics, "a.heartbeats"], "a") == 1
     assert count_hops(policy, topics, "d") == -1
     assert count_hops(policy, ["heartbeats", "a.orders"], "a") == -1
+
+
+@pytest.mark.parametrize("policy", [POLICY, IDENTITY])
+def test_upstream_clusters_are_those_that_heartbeats_passed(policy: ReplicationPolicy) -> None:
+    topics = ["heartbeats", "b.heartbeats", "c.b.heartbeats", "c.a.heartbeats", "d.orders", "e.checkpoints.internal"]
+    assert upstream_clusters(policy, topics) == {"a", "b", "c"}
+    assert upstream_clusters(policy, ["heartbeats"]) == set()
+
+
+def test_a_way_that_goes_round_ends_there() -> None:
+    round_trip = ["b.c.b.a.heartbeats"]
+    assert (count_hops(POLICY, round_trip, "c"), count_hops(POLICY, round_trip, "a")) == (2, -1)
+    assert upstream_clusters(POLICY, round_trip) == {"b", "c"}
 
 
 @given(

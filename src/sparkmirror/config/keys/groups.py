@@ -8,22 +8,24 @@ from sparkmirror.config.keys.topics import MIRROR
 
 _FORCE = State.IN_FORCE
 
-GROUPS = Key(name="groups", parse=v.regex_list, default=".*")
-GROUPS_EXCLUDE = Key(name="groups.exclude", parse=v.regex_list, default="console-consumer-.*, connect-.*, __.*")
-GROUP_FILTER_CLASS = Key(name="group.filter.class", parse=v.text, default=MIRROR + "DefaultGroupFilter")
-REFRESH_GROUPS = Key(name="refresh.groups.enabled", parse=v.boolean, default="true")
-REFRESH_GROUPS_INTERVAL = Key(name="refresh.groups.interval.seconds", parse=v.interval, default="600")
-SYNC_GROUPS = Key(name="sync.group.offsets.enabled", parse=v.boolean, default="false")
-SYNC_GROUPS_INTERVAL = Key(name="sync.group.offsets.interval.seconds", parse=v.interval, default="60")
-SYNC_GROUPS_REWIND = Key(name="sync.group.offsets.rewind", parse=v.boolean, default="false")
+GROUPS = Key(name="groups", parse=v.regex_list, default=".*", state=_FORCE)
+GROUPS_EXCLUDE = Key(
+    name="groups.exclude", parse=v.regex_list, default="console-consumer-.*, connect-.*, __.*", state=_FORCE
+)
+GROUP_FILTER_CLASS = Key(name="group.filter.class", parse=v.text, default=MIRROR + "DefaultGroupFilter", state=_FORCE)
+REFRESH_GROUPS = Key(name="refresh.groups.enabled", parse=v.boolean, default="true", state=_FORCE)
+REFRESH_GROUPS_INTERVAL = Key(name="refresh.groups.interval.seconds", parse=v.interval, default="600", state=_FORCE)
+SYNC_GROUPS = Key(name="sync.group.offsets.enabled", parse=v.boolean, default="false", state=_FORCE)
+SYNC_GROUPS_INTERVAL = Key(name="sync.group.offsets.interval.seconds", parse=v.interval, default="60", state=_FORCE)
+SYNC_GROUPS_REWIND = Key(name="sync.group.offsets.rewind", parse=v.boolean, default="false", state=_FORCE)
 
 EMIT_HEARTBEATS = Key(name="emit.heartbeats.enabled", parse=v.boolean, default="true", state=_FORCE)
 HEARTBEATS_INTERVAL = Key(name="emit.heartbeats.interval.seconds", parse=v.interval, default="1", state=_FORCE)
 HEARTBEATS_MIRRORED = Key(name="heartbeats.replication.enabled", parse=v.boolean, default="true", state=_FORCE)
 EMIT_CHECKPOINTS = Key(name="emit.checkpoints.enabled", parse=v.boolean, default="true", state=_FORCE)
-CHECKPOINTS_INTERVAL = Key(name="emit.checkpoints.interval.seconds", parse=v.interval, default="60")
+CHECKPOINTS_INTERVAL = Key(name="emit.checkpoints.interval.seconds", parse=v.interval, default="60", state=_FORCE)
 EMIT_OFFSET_SYNCS = Key(name="emit.offset-syncs.enabled", parse=v.boolean, default="true", state=_FORCE)
-OFFSET_LAG_MAX = Key(name="offset.lag.max", parse=v.integer(0, v.LONG_MAX), default="100")
+OFFSET_LAG_MAX = Key(name="offset.lag.max", parse=v.integer(0, v.LONG_MAX), default="100", state=_FORCE)
 OFFSET_SYNCS_LOCATION = Key(
     name="offset-syncs.topic.location", parse=v.one_of("source", "target"), default="source", state=_FORCE
 )

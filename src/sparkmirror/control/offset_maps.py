@@ -1,0 +1,65 @@
+"""Keeps a flow's offset map: runs out of receipts, for partitions whose offsets differ from the source's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sparkmirror.copy.receipt import Receipt
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.map_topic import Ids, OffsetMapTopic
+from sparkmirror.topology.run import Run
+from sparkmirror.topology.storage import Storage
+
+Place = tuple[str, int]
+
+
+class OffsetMaps:
+    """One flow's. The topic is made with the first run: with equal offsets there is none. One user at a time."""
+
+    def __init__(self, target: Cluster, storage: Storage, replication_factor: int) -> None:
+        self._target = target
+        self._storage = storage
+        self._replication_factor = replication_factor
+        self._topic: OffsetMapTopic | None = None
+        self._told: list[tuple[Place, Ids, Run]] = []
+
+    def forget(self) -> None:
+        """Another driver may have written meanwhile."""
+        self._topic = None
+        self._told.clear()
+
+    def write(self, receipts: Iterable[Receipt]) -> None:
+        """What could not be written is written with the next. Before progress: that never says more than the map."""
+        self._told += collect_runs(receipts)
+        if self._told:
+            topic = self._open()
+            for place, ids, run in self._told:
+                topic.add(place, ids, run)
+            self._told.clear()
+        if self._topic is not None:
+            self._topic.write()
+
+    def prune(self, log_starts: Mapping[Place, int]) -> None:
+        """By source place, where the target's log begins."""
+        if self._topic is not None:
+            self._topic.prune(log_starts)
+
+    def _open(self) -> OffsetMapTopic:
+        if self._topic is None:
+            topic = OffsetMapTopic(self._target, self._storage, self._replication_factor)
+            topic.ensure()
+            topic.read()
+            self._topic = topic
+        return self._topic
+
+
+def collect_runs(receipts: Iterable[Receipt]) -> list[tuple[Place, Ids, Run]]:
+    """Of partitions with translated offsets."""
+    found = []
+    for receipt in receipts:
+        standing = receipt.standing
+        if receipt.target_first >= 0 and standing is not None and standing.translated:
+            run = Run(receipt.source_first, receipt.target_first, receipt.source_end - receipt.source_first)
+            ids = Ids(standing.source_id, standing.target_id)
+            found.append(((receipt.topic, receipt.partition), ids, run))
+    return found

@@ -1,0 +1,63 @@
+"""Which checkpoints are emitted and which offsets are committed on the target. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sparkmirror.offsets.checkpoints import Checkpoint
+
+IDLE = ("Empty", "Dead")
+
+Place = tuple[str, int]
+
+
+class Moved(NamedTuple):
+    """A group's place in a partition: what it committed at the source, and where that stands on the target.
+
+    `is_exact` False: it has read records that were not copied yet; then it is the end of what was.
+    """
+
+    upstream: int
+    downstream: int
+    metadata: str = ""
+    is_exact: bool = True
+
+
+class CommitPlan(NamedTuple):
+    """`why` is empty if all is committed by then."""
+
+    commits: dict[Place, Moved]
+    why: str = ""
+
+
+def plan_checkpoints(before: Mapping[Place, Checkpoint], now: Mapping[Place, Moved]) -> dict[Place, Moved]:
+    """By remote place. A checkpoint never goes back on the target unless the group went back at the source."""
+    return {place: moved for place, moved in now.items() if _is_news(before.get(place), moved)}
+
+
+def _is_news(before: Checkpoint | None, now: Moved) -> bool:
+    return before is None or now.upstream < before.upstream_offset or now.downstream > before.downstream_offset
+
+
+def plan_commits(
+    state: str, members: int, there: Mapping[Place, int], wanted: Mapping[Place, Moved], *, rewind: bool
+) -> CommitPlan:
+    """What to commit on the target for one group. `there`: what is committed there; less than 0: nothing.
+
+    Who has members there is left alone. An offset moves forward, and back only with `rewind`.
+    """
+    behind = {place: moved for place, moved in wanted.items() if there.get(place, -1) < moved.downstream}
+    ahead = {place for place, moved in wanted.items() if there.get(place, -1) > moved.downstream}
+    if rewind:
+        behind |= {place: wanted[place] for place in ahead}
+    if behind and state not in IDLE:
+        return CommitPlan({}, f"the group is {state} on the target, with {members} members")
+    if ahead and not rewind:
+        topic, partition = min(ahead)
+        return CommitPlan(behind, f"it is further on the target in {_more(ahead, f'{topic}-{partition}')}")
+    return CommitPlan(behind)
+
+
+def _more(places: set[Place], first: str) -> str:
+    return first if len(places) == 1 else f"{first} and {len(places) - 1} more"

@@ -1,0 +1,68 @@
+"""What a task for consumer groups is told, and what it tells: these cross from driver to executors and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from sparkmirror.groups.names import Names
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.topology.storage import Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTask:
+    """Some of a flow's groups. `emit`: checkpoints; `sync`: commits on the target.
+
+    `storage`: where the flow keeps its progress, and `other_way` the flow that brings the target's topics here.
+    """
+
+    flow: str
+    source: ClusterAddress
+    target: ClusterAddress
+    groups: tuple[str, ...]
+    names: Names
+    storage: Storage
+    other_way: Storage
+    checkpoints_topic: str
+    emit: bool
+    sync: bool
+    rewind: bool
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> GroupTask:
+        fields = json.loads(text)
+        return cls(
+            **fields
+            | {
+                "source": _address(fields["source"]),
+                "target": _address(fields["target"]),
+                "groups": tuple(fields["groups"]),
+                "names": Names(**fields["names"]),
+                "storage": Storage(**fields["storage"]),
+                "other_way": Storage(**fields["other_way"]),
+            }
+        )
+
+
+class GroupReport(NamedTuple):
+    """What became of a group in one round.
+
+    `mirrored`: partitions of it that are mirrored; `lagging`: of those, where it has read more than was copied yet.
+    `why`: what of it could not be done.
+    """
+
+    group: str
+    mirrored: int = 0
+    lagging: int = 0
+    emitted: int = 0
+    committed: int = 0
+    why: str = ""
+
+
+def _address(fields: dict[str, Any]) -> ClusterAddress:
+    return ClusterAddress(**fields | {"bootstrap": tuple(fields["bootstrap"])})

@@ -1,0 +1,145 @@
+"""A task's work: what groups committed at the source becomes checkpoints, and commits of idle groups on the target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkmirror.errors import BrokerError, SparkmirrorError
+from sparkmirror.groups.rules import Moved, plan_checkpoints, plan_commits
+from sparkmirror.groups.task import GroupReport, GroupTask
+from sparkmirror.groups.translator import MapReader, Translator
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets
+from sparkmirror.net.groups import GroupState, describe_groups
+from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
+from sparkmirror.offsets.checkpoints import Checkpoint
+from sparkmirror.protocol import codes
+from sparkmirror.protocol.committed import Committed
+
+Place = tuple[str, int]
+Group = dict[Place, Moved]  # by the place on the target
+
+
+class GroupWorker:
+    """What is kept from round to round: connections, and what was read of internal topics. One task at a time."""
+
+    def __init__(self, task: GroupTask) -> None:
+        self._source = Cluster(task.source)
+        self._target = Cluster(task.target)
+        self._forward = MapReader(self._target, task.storage)
+        self._backward: MapReader | None = None
+        self._checkpoints = CheckpointTopic(self._target, task.checkpoints_topic)
+
+    def close(self) -> None:
+        self._source.close()
+        self._target.close()
+
+    def run(self, task: GroupTask) -> list[GroupReport]:
+        """A report of each group. SparkmirrorError: nothing could be done for any of them."""
+        found = fetch_group_offsets(self._source, task.groups)
+        reports = {group: GroupReport(group) for group in task.groups}
+        groups: dict[str, Group] = {}
+        translator = self._open(task)
+        translator.look({place for offsets in found.values() if isinstance(offsets, dict) for place in offsets})
+        for group, offsets in found.items():
+            if isinstance(offsets, BrokerError):
+                reports[group] = GroupReport(group, why=str(offsets))
+            else:
+                groups[group], reports[group] = _move(group, offsets, translator)
+        if task.emit:
+            self._emit(groups, reports)
+        if task.sync:
+            self._sync(groups, reports, task.rewind)
+        return list(reports.values())
+
+    def _open(self, task: GroupTask) -> Translator:
+        self._forward.refresh()
+        if task.names.origin and self._backward is None:
+            topic = task.other_way.progress
+            if not self._source.fetch_metadata([topic]).topics[topic].error:
+                self._backward = MapReader(self._source, task.other_way)
+        if self._backward is not None:
+            self._backward.refresh()
+        return Translator(self._target, task.names, self._forward, self._backward)
+
+    def _emit(self, groups: Mapping[str, Group], reports: dict[str, GroupReport]) -> None:
+        self._checkpoints.read_on()
+        due = []
+        for group, now in groups.items():
+            news = plan_checkpoints(self._checkpoints.last(group), now)
+            due += [Checkpoint(group, *place, m.upstream, m.downstream, m.metadata) for place, m in news.items()]
+            reports[group] = reports[group]._replace(emitted=len(news))
+        self._checkpoints.write(due)
+
+    def _sync(self, groups: Mapping[str, Group], reports: dict[str, GroupReport], rewind: bool) -> None:
+        """Groups that are nowhere mirrored are not looked for on the target."""
+        mirrored = [group for group, now in groups.items() if now]
+        states = describe_groups(self._target, mirrored)
+        there = fetch_group_offsets(self._target, mirrored)
+        commits: dict[str, dict[Place, Committed]] = {}
+        for group in mirrored:
+            state, known = states.get(group), there.get(group)
+            if not isinstance(state, GroupState) or not isinstance(known, dict):
+                failed = state if isinstance(state, BrokerError) else known
+                reports[group] = _but(reports[group], str(failed or "its coordinator on the target does not answer"))
+                continue
+            offsets = {place: found.offset for place, found in known.items()}
+            plan = plan_commits(state.state, state.members, offsets, groups[group], rewind=rewind)
+            reports[group] = _but(reports[group], plan.why)
+            if plan.commits:
+                commits[group] = {place: Committed(m.downstream, m.metadata) for place, m in plan.commits.items()}
+        for group, answer in commit_group_offsets(self._target, commits).items():
+            reports[group] = _after_commit(reports[group], answer)
+
+
+def _move(group: str, offsets: Mapping[Place, Committed], translator: Translator) -> tuple[Group, GroupReport]:
+    answers = {
+        place: answer
+        for place, committed in offsets.items()
+        if committed.offset >= 0 and (answer := translator.translate(place, committed.offset))
+    }
+    moved = {
+        answer.place: Moved(offsets[place].offset, answer.found.offset, offsets[place].metadata, answer.found.is_exact)
+        for place, answer in answers.items()
+        if answer.found is not None
+    }
+    lagging = sum(not m.is_exact for m in moved.values())
+    report = GroupReport(group, mirrored=len(moved), lagging=lagging)
+    unknown = {place: answer.why for place, answer in answers.items() if answer.found is None}
+    if unknown:
+        (topic, partition), why = min(unknown.items())
+        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+        return moved, _but(report, f"{topic}-{partition}: {why}{more}")
+    return moved, report
+
+
+def _after_commit(report: GroupReport, answer: Mapping[Place, int] | BrokerError) -> GroupReport:
+    if isinstance(answer, BrokerError):
+        return _but(report, str(answer))
+    refused = {place: code for place, code in answer.items() if code}
+    report = report._replace(committed=len(answer) - len(refused))
+    if not refused:
+        return report
+    (topic, partition), code = min(refused.items())
+    return _but(report, f"the target refuses its offset of {topic}-{partition}: {codes.name_of(code)}")
+
+
+def _but(report: GroupReport, why: str) -> GroupReport:
+    """What came first stands first."""
+    return report._replace(why="; ".join(filter(None, (report.why, why))))
+
+
+_workers: dict[tuple[object, ...], GroupWorker] = {}
+
+
+def run_task(task: GroupTask) -> list[GroupReport]:
+    """In a Python worker that Spark uses again and again. After a failure all is opened anew."""
+    key = (task.flow, task.source, task.target, task.storage, task.other_way, task.checkpoints_topic)
+    worker = _workers.pop(key, None) or GroupWorker(task)
+    try:
+        reports = worker.run(task)
+    except SparkmirrorError as error:
+        worker.close()
+        return [GroupReport(group, why=str(error)) for group in task.groups]
+    _workers[key] = worker
+    return reports

@@ -1,0 +1,191 @@
+"""The offset map's topic on the target, `mm2-offset-map.<source>.internal`: runs of partitions whose offsets differ.
+
+    key    ["OffsetMap",{"cluster":"a","partition":0,"topic":"t","chunk":3}]
+    value  id of the source topic, of the target topic (16 bytes each, zeros: not known), a chunk of runs
+
+Partitions with equal offsets have no records here. Who reads holds what each chunk covers, and where its record stands;
+the runs themselves are fetched when somebody asks for an offset in them.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from sparkmirror.errors import MirrorError
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.internal_topic import UNREADABLE, InternalRecord, InternalTopic
+from sparkmirror.offsets.offset_map import OffsetMap, equal_map
+from sparkmirror.offsets.run_book import RunBook
+from sparkmirror.offsets.runs import Chunk, Span, parse_chunk, parse_span
+from sparkmirror.topology.run import Run
+from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
+
+PARTITIONS = 25
+CHUNKS_HELD = 64
+_NAME = "OffsetMap"
+_ID = 16
+
+Place = tuple[str, int]
+
+
+class Ids(NamedTuple):
+    """Of the topics whose offsets these are."""
+
+    source: str
+    target: str
+
+
+class ChunkPlace(NamedTuple):
+    """What a chunk covers and where its record stands."""
+
+    span: Span
+    partition: int
+    offset: int
+
+
+@dataclass(slots=True)
+class _Known:
+    ids: Ids
+    chunks: dict[int, ChunkPlace] = field(default_factory=dict)
+
+
+def encode_key(cluster: str, place: Place, chunk: int) -> bytes:
+    where = {"cluster": cluster, "partition": place[1], "topic": place[0], "chunk": chunk}
+    return json.dumps([_NAME, where], separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def parse_key(key: bytes | None, cluster: str) -> tuple[Place, int] | None:
+    try:
+        name, where = json.loads(key or b"null")
+        if name != _NAME or where["cluster"] != cluster:
+            return None
+        return (str(where["topic"]), int(where["partition"])), int(where["chunk"])
+    except UNREADABLE:
+        return None
+
+
+class OffsetMapTopic:
+    """One flow's map. Blocking; one user at a time. `read` before anything else."""
+
+    def __init__(self, cluster: Cluster, storage: Storage, replication_factor: int = -1) -> None:
+        self._alias = storage.source
+        self._next: dict[int, int] = {}
+        self._known: dict[Place, _Known] = {}
+        self._books: dict[Place, RunBook] = {}
+        self._unwritten: dict[bytes, bytes | None] = {}
+        self._topic = InternalTopic(
+            cluster, storage.offset_map, partitions=PARTITIONS, replication_factor=replication_factor
+        )
+        self._load = lru_cache(CHUNKS_HELD)(self._fetch)
+
+    def ensure(self) -> None:
+        self._topic.ensure()
+
+    # -- reading
+
+    def read(self) -> None:
+        """Bring what is known up to the topic's end."""
+        for record in self._topic.read(self._next):
+            self._next[record.partition] = record.offset + 1
+            self._note(record)
+
+    def _note(self, record: InternalRecord) -> None:
+        parsed = parse_key(record.key, self._alias)
+        if parsed is None:
+            return
+        place, number = parsed
+        known = self._known.get(place)
+        try:
+            ids, span = _parse_head(record.value) if record.value is not None else (None, None)
+        except ValueError:
+            return
+        if ids is None or span is None:
+            if known:
+                known.chunks.pop(number, None)
+            return
+        if known is None or known.ids != ids:
+            known = self._known[place] = _Known(ids)
+        known.chunks[number] = ChunkPlace(span, record.partition, record.offset)
+
+    def map_of(self, place: Place, standing: Standing) -> OffsetMap:
+        """As of when the progress record was written."""
+        if not standing.translated:
+            return equal_map(standing.target_end)
+        known = self._known.get(place)
+        if known is None or known.ids != Ids(standing.source_id, standing.target_id):
+            chunks = []
+        else:
+            chunks = [known.chunks[number] for number in sorted(known.chunks)]
+        return OffsetMap(
+            equal_end=max(standing.equal_end, 0),
+            source_end=standing.next_offset,
+            target_end=standing.target_end,
+            spans=[chunk.span for chunk in chunks],
+            load=lambda index: self._load(chunks[index]),
+            begins_known=standing.equal_end >= 0,
+        )
+
+    def _fetch(self, chunk: ChunkPlace) -> Chunk:
+        record = next(self._topic.read_range(chunk.partition, chunk.offset, chunk.offset + 1), None)
+        if record is None or record.value is None:
+            raise MirrorError("map-changed", "the offset map was written anew while it was read: try again")
+        return parse_chunk(record.value[2 * _ID :])
+
+    # -- writing
+
+    def add(self, place: Place, ids: Ids, run: Run) -> None:
+        """Runs of a partition come in about any order. Those of other topics than before replace all that was known."""
+        known = self._known.get(place)
+        if known is None or known.ids != ids:
+            if known:
+                self._unwritten |= {encode_key(self._alias, place, number): None for number in known.chunks}
+            self._known[place] = _Known(ids)
+            self._books[place] = RunBook(lambda number: self._load_chunk(place, number))
+        elif place not in self._books:
+            full = {number: chunk.span for number, chunk in known.chunks.items()}
+            self._books[place] = RunBook(lambda number: self._load_chunk(place, number), full)
+        self._books[place].add(run)
+
+    def prune(self, log_starts: Mapping[Place, int]) -> None:
+        """Forget what the target's logs do not hold any more."""
+        for place, start in log_starts.items():
+            if place in self._books:
+                self._books[place].prune(start)
+
+    def _load_chunk(self, place: Place, number: int) -> Chunk:
+        unwritten = self._unwritten.get(encode_key(self._alias, place, number))
+        if unwritten is not None:
+            return parse_chunk(unwritten[2 * _ID :])
+        return self._load(self._known[place].chunks[number])
+
+    def write(self) -> None:
+        """Write what is new. What could not be written is written with the next."""
+        for place, book in self._books.items():
+            head = b"".join(map(_encode_id, self._known[place].ids))
+            for number, value in book.take_changes().items():
+                self._unwritten[encode_key(self._alias, place, number)] = None if value is None else head + value
+        if self._unwritten:
+            self._topic.append_keyed(self._unwritten)
+            self._unwritten = {}
+            self.read()
+
+
+def _encode_id(topic_id: str) -> bytes:
+    return uuid.UUID(topic_id).bytes if topic_id else bytes(_ID)
+
+
+def _parse_id(value: bytes) -> str:
+    return str(uuid.UUID(bytes=value)) if any(value) else ""
+
+
+def _parse_head(value: bytes) -> tuple[Ids, Span]:
+    """ValueError: this is no chunk."""
+    if len(value) < 2 * _ID:
+        raise ValueError("a record of the offset map is too short")
+    return Ids(_parse_id(value[:_ID]), _parse_id(value[_ID : 2 * _ID])), parse_span(value[2 * _ID :])

@@ -1,0 +1,189 @@
+"""Groups of the source on the target: at exact places, never past its end, never over one that reads there."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer
+
+from sparkmirror.client import MirrorClient, TopicPartition
+from tests.conftest import Pair
+from tests.support.flows import write_flow
+from tests.support.group_rounds import KEYS, Groups, commit, committed
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all
+from tests.support.local_mirror import LocalMirror, mirroring
+from tests.support.source_logs.markers import write_markers
+
+NOTHING = -1001
+
+
+@contextlib.contextmanager
+def following(pair: Pair, topic: str, folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[LocalMirror]:
+    keys = KEYS | {"groups": f"{topic}.*"} | dict(extra or {})
+    file = write_flow(folder, pair.source, pair.target, topic, keys)
+    with mirroring(file) as mirror:
+        mirror.await_topics(2)
+        yield mirror
+
+
+@contextlib.contextmanager
+def groups_of(mirror: LocalMirror) -> Iterator[Groups]:
+    groups = Groups(mirror)
+    try:
+        yield groups
+    finally:
+        groups.close()
+
+
+def fill(servers: str, topic: str, turns: int = 12, first: int = 0) -> None:
+    """Records and holes by turns, in two partitions."""
+    for turn in range(first, first + turns):
+        produce(servers, topic, ({"value": b"%d-%d" % (turn, i), "partition": turn % 2} for i in range(1 + turn % 5)))
+        write_markers(servers, topic, 1 + turn % 3, partition=turn % 2)
+
+
+@pytest.mark.parametrize("preserve", ["auto", "never"])
+def test_a_group_at_any_offset_goes_on_with_the_same_record(
+    pair: Pair, topic: str, tmp_path: Path, preserve: str
+) -> None:
+    create_topic(pair.source, topic, 2)
+    fill(pair.source, topic)
+    source = read_all(pair.source, topic)
+    end = source[0][-1].offset + 1
+    names = [f"{topic}-{i}" for i in range(end + 1)]
+    for offset, name in enumerate(names):
+        commit(pair.source, name, {(topic, 0): offset, (topic, 1): 3}, metadata="m")
+    with following(pair, topic, tmp_path, {"offsets.preserve": preserve}) as mirror, groups_of(mirror) as groups:
+        mirror.round(1.5)
+        reports = groups.round()
+        alias = mirror.flow.source.alias
+    remote = f"{alias}.{topic}"
+    target = read_all(pair.target, remote)
+    assert len(reports) == len(names) and not any(report.why or report.lagging for report in reports.values())
+    for offset, name in enumerate(names):
+        here = next((r.value for r in source[0] if r.offset >= offset), b"end")
+        at = committed(pair.target, name, [(remote, 0)])[remote, 0]
+        there = next((r.value for r in target[0] if r.offset >= at), b"end")
+        assert here == there, f"offset {offset} became {at}"
+    with MirrorClient(pair.target) as client:
+        found = client.remote_consumer_offsets(names[2], alias)
+        assert found[TopicPartition(remote, 0)].offset == committed(pair.target, names[2], [(remote, 0)])[remote, 0]
+        assert found[TopicPartition(remote, 0)].metadata.rstrip("\0") == "m"  # librdkafka ends it so
+
+
+def test_what_was_not_copied_yet_is_waited_for_at_the_end_of_what_was(pair: Pair, topic: str, tmp_path: Path) -> None:
+    create_topic(pair.source, topic, 2)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(20)))
+    with following(pair, topic, tmp_path) as mirror, groups_of(mirror) as groups:
+        remote = f"{mirror.flow.source.alias}.{topic}"
+        mirror.round(1.2)
+        produce(pair.source, topic, ({"value": b"%d" % i, "partition": 0} for i in range(5)))
+        commit(pair.source, topic, {(topic, 0): 15, (topic, 1): 10})
+        assert groups.round()[topic].lagging == 1
+        assert committed(pair.target, topic, [(remote, 0), (remote, 1)]) == {(remote, 0): 10, (remote, 1): 10}
+        mirror.round(1.2)
+        assert groups.round()[topic].lagging == 0
+        assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): 15}
+
+
+def test_who_reads_on_the_target_is_left_alone_and_the_others_are_not(pair: Pair, topic: str, tmp_path: Path) -> None:
+    create_topic(pair.source, topic, 2)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(40)))
+    active, idle = f"{topic}-active", f"{topic}-idle"
+    for group in (active, idle):
+        commit(pair.source, group, {(topic, 0): 12})
+    with following(pair, topic, tmp_path) as mirror, groups_of(mirror) as groups:
+        remote = f"{mirror.flow.source.alias}.{topic}"
+        mirror.round(1.2)
+        consumer = Consumer({"bootstrap.servers": pair.target, "group.id": active, "enable.auto.commit": False})
+        try:
+            consumer.subscribe([remote])
+            await_condition(lambda: consumer.poll(0.1) is None and bool(consumer.assignment()), "the assignment", 30)
+            reports = groups.round()
+            assert "the group is Stable on the target, with 1 members" in reports[active].why
+            assert not reports[idle].why
+        finally:
+            consumer.close()
+        assert committed(pair.target, idle, [(remote, 0)]) == {(remote, 0): 12}
+        assert committed(pair.target, active, [(remote, 0)]) == {(remote, 0): NOTHING}
+        groups.round()
+        assert committed(pair.target, active, [(remote, 0)]) == {(remote, 0): 12}
+
+
+@pytest.mark.parametrize("rewind", ["false", "true"])
+def test_a_group_that_was_reset_goes_back_only_if_that_is_wanted(
+    pair: Pair, topic: str, tmp_path: Path, rewind: str
+) -> None:
+    create_topic(pair.source, topic, 2)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(40)))
+    extra = {"sync.group.offsets.rewind": rewind}
+    with following(pair, topic, tmp_path, extra) as mirror, groups_of(mirror) as groups:
+        alias = mirror.flow.source.alias
+        remote = f"{alias}.{topic}"
+        mirror.round(1.2)
+        commit(pair.source, topic, {(topic, 0): 15})
+        groups.round()
+        commit(pair.source, topic, {(topic, 0): 4})
+        report = groups.round()[topic]
+        assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): 4 if rewind == "true" else 15}
+        assert (report.why == "") == (rewind == "true")
+        with MirrorClient(pair.target) as client:
+            found = client.remote_consumer_offsets(topic, alias)
+            assert found[TopicPartition(remote, 0)].offset == 4, "checkpoints follow"
+
+
+def test_new_groups_and_a_target_topic_that_is_gone(pair: Pair, topic: str, tmp_path: Path) -> None:
+    create_topic(pair.source, topic, 2)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(40)))
+    with following(pair, topic, tmp_path) as mirror, groups_of(mirror) as groups:
+        mirror.round(1.2)
+        assert groups.round() == {}
+        commit(pair.source, topic, {(topic, 0): 15})
+        assert groups.round()[topic].committed == 1
+        assert groups.round()[topic].committed == 0, "nothing is new"
+        delete_topic(pair.target, f"{mirror.flow.source.alias}.{topic}")
+        commit(pair.source, topic, {(topic, 0): 16})
+        assert "can't be read on the target" in groups.round()[topic].why
+
+
+def test_a_group_that_moved_gets_its_exact_place_back(pair: Pair, topic: str, tmp_path: Path) -> None:
+    """Both ways, with offsets that differ: A's topic on B as `a.topic`, and what was read there is known on A."""
+    here, there = f"a{uuid.uuid4().hex[:5]}", f"b{uuid.uuid4().hex[:5]}"
+    create_topic(pair.source, topic, 2)
+    fill(pair.source, topic)
+    text = "".join(
+        f"{key} = {value}\n"
+        for key, value in {
+            "clusters": f"{here}, {there}",
+            f"{here}.bootstrap.servers": pair.source,
+            f"{there}.bootstrap.servers": pair.target,
+            "topics": topic,
+            "replication.factor": "1",
+            "offset.storage.replication.factor": "1",
+            "offsets.preserve": "never",
+            "groups": topic,
+            **KEYS,
+        }.items()
+    )
+    forth, back = tmp_path / "forth.properties", tmp_path / "back.properties"
+    forth.write_text(text + f"{here}->{there}.enabled = true\n")
+    back.write_text(text + f"{there}->{here}.enabled = true\n")
+    remote = f"{here}.{topic}"
+    with mirroring(forth) as mirror, mirroring(back) as reverse, groups_of(mirror) as groups:
+        mirror.await_topics(2)
+        mirror.round(1.5)
+        source, target = read_all(pair.source, topic), read_all(pair.target, remote)
+        commit(pair.source, topic, {(topic, 0): source[0][3].offset})
+        groups.round()
+        assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): target[0][3].offset}
+        with groups_of(reverse) as returning:
+            for index in (7, 9, 12):
+                commit(pair.target, topic, {(remote, 0): target[0][index].offset})
+                assert not returning.round()[topic].why
+                assert committed(pair.source, topic, [(topic, 0)]) == {(topic, 0): source[0][index].offset}
+                groups.round()  # both ways at once: nothing moves back
+                assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): target[0][index].offset}

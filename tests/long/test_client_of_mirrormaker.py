@@ -1,0 +1,72 @@
+"""What the real MirrorMaker 2 wrote, read by Kafka's own client and by ours: both say the same."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from sparkmirror.client import MirrorClient
+from sparkmirror.embedded import MirrorMaker2
+from tests.conftest import Pair
+from tests.support.kafka_client import await_condition, create_topic, produce
+from tests.support.mirror_clients import JavaMirrorClient, Question, ask_ours
+from tests.support.mirror_process import properties
+
+PARTITIONS = 3
+RECORDS = 3000
+INTERNAL = ("status.storage", "config.storage", "checkpoints.topic", "heartbeats.topic", "offset-syncs.topic")
+SETTINGS = {
+    "emit.checkpoints.interval.seconds": "1",
+    "refresh.groups.interval.seconds": "1",
+    "offset.lag.max": "0",
+    # Checkpoints come compressed, too.
+    "B.producer.compression.type": "zstd",
+} | {f"{name}.replication.factor": "1" for name in INTERNAL}
+
+
+def commit(servers: str, group: str, topic: str, offsets: list[int]) -> None:
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
+    places = [TopicPartition(topic, p, offset, f"by {group}") for p, offset in enumerate(offsets)]
+    consumer.commit(offsets=places, asynchronous=False)
+    consumer.close()
+
+
+@pytest.mark.timeout(240)
+def test_both_clients_agree_on_what_mirrormaker_wrote(pair: Pair, topic: str) -> None:
+    alias = f"M{uuid.uuid4().hex[:6]}"
+    billing, shop = f"billing-{topic}", f"shop-{topic}"
+    create_topic(pair.source, topic, PARTITIONS)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % PARTITIONS} for i in range(RECORDS)))
+    commit(pair.source, billing, topic, [1000, 500, 0])
+    commit(pair.source, shop, topic, [1, 999])
+    text = properties(pair.source, pair.target, topic, SETTINGS, alias=alias)
+    question = Question(
+        properties={"bootstrap.servers": pair.target},
+        aliases=[alias, "nobody"],
+        source=alias,
+        group=billing,
+        pattern=f".*{topic}",
+    )
+    with MirrorMaker2(text), MirrorClient(pair.target) as client:
+
+        def offsets_are_there() -> bool:
+            groups = client.remote_consumer_offsets_matching(f".*{topic}", alias)
+            return len(groups.get(billing, {})) == PARTITIONS and len(groups.get(shop, {})) == 2
+
+        await_condition(offsets_are_there, "checkpoints of both groups", 120)
+        await_condition(lambda: f"{alias}.heartbeats" in client.heartbeat_topics(), "heartbeats from afar", 60)
+    java = JavaMirrorClient()
+    try:
+        theirs = java.ask(question)
+    finally:
+        java.close()
+    ours = ask_ours(question)
+    assert ours == theirs
+    assert ours.hops == {alias: 1, "nobody": -1}
+    assert f"{alias}.{topic}" in ours.remote_topics_from[alias]
+    assert ours.matching.keys() == {billing, shop}
+    assert {(name, text) for name, _, _, text in ours.offsets} == {(f"{alias}.{topic}", f"by {billing}")}
+    assert (f"{alias}.{topic}", 0, 1000, f"by {billing}") in ours.offsets
+    print(sorted(ours.offsets))

@@ -1,0 +1,106 @@
+"""Groups made by real clients, or by the one request that makes a kind of group which librdkafka has no client for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+from kafka.protocol.consumer import JoinGroupRequest
+
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.coordinators import find_coordinators
+from sparkmirror.protocol.committed import Committed, Partition
+from sparkmirror.protocol.wire import encode_compact_string, encode_uvarint
+from tests.support.kafka_client import DEADLINE_S, await_condition
+
+SHARE_GROUP_HEARTBEAT = 76
+
+
+@contextmanager
+def consuming(servers: str, group: str, topic: str, protocol: str = "classic") -> Iterator[Consumer]:
+    """A member of the group that has been assigned partitions; it leaves at the end."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": group,
+            "group.protocol": protocol,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    try:
+        consumer.subscribe([topic])
+
+        def is_assigned() -> bool:
+            consumer.poll(0.05)
+            return bool(consumer.assignment())
+
+        await_condition(is_assigned, f"{group} to be assigned partitions")
+        yield consumer
+    finally:
+        consumer.close()
+
+
+def commit(consumer: Consumer, offsets: Mapping[Partition, Committed]) -> None:
+    wanted = [TopicPartition(t, p, c.offset, c.metadata, c.leader_epoch) for (t, p), c in offsets.items()]
+    consumer.commit(offsets=wanted, asynchronous=False)
+
+
+def committed(servers: str, group: str, partitions: list[Partition]) -> dict[Partition, tuple[int, str]]:
+    """Offset and metadata as the group's consumer is told them."""
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
+    try:
+        found = consumer.committed([TopicPartition(*place) for place in partitions], timeout=DEADLINE_S)
+        return {(p.topic, p.partition): (p.offset, p.metadata or "") for p in found}
+    finally:
+        consumer.close()
+
+
+def join_as(cluster: Cluster, group: str, protocol_type: str) -> None:
+    """A member of a classic group of any protocol, as Kafka Connect's workers are; it never heartbeats."""
+    protocols = [JoinGroupRequest.JoinGroupRequestProtocol(name="default", metadata=b"")]
+    request = JoinGroupRequest(
+        group_id=group,
+        session_timeout_ms=30_000,
+        rebalance_timeout_ms=1_000,
+        member_id="",
+        protocol_type=protocol_type,
+        protocols=protocols,
+    )
+    _ask_coordinator(cluster, group, lambda node: cluster.call(node, request, most_version=3).error_code)
+
+
+def join_share_group(cluster: Cluster, group: str, topic: str) -> None:
+    """ShareGroupHeartbeat v1: group, member, epoch 0 to join, no rack, topics."""
+    body = b"".join(
+        (
+            encode_compact_string(group),
+            encode_compact_string("AAAAAAAAAAAAAAAAAAAAAQ"),
+            bytes(4),
+            b"\0",
+            encode_uvarint(2) + encode_compact_string(topic),
+            b"\0",
+        )
+    )
+
+    def heartbeat(node: int) -> int:
+        channel = cluster.connect(node)
+        try:
+            channel.send(SHARE_GROUP_HEARTBEAT, 1, [body], flexible=True)
+            return int.from_bytes(channel.wait(DEADLINE_S)[4:6])
+        finally:
+            channel.close()
+
+    _ask_coordinator(cluster, group, heartbeat)
+
+
+def _ask_coordinator(cluster: Cluster, group: str, ask: Any) -> None:
+    """Until it knows the topic and has read its groups."""
+
+    def is_done() -> bool:
+        node = find_coordinators(cluster, [group])[group]
+        return isinstance(node, int) and ask(node) == 0
+
+    await_condition(is_done, f"group {group}")

@@ -1,0 +1,70 @@
+"""Rounds of consumer groups without Spark: their tasks run here. And groups as a test makes them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from confluent_kafka import Consumer, TopicPartition
+
+from sparkmirror.control.group_keeper import GroupKeeper
+from sparkmirror.groups.task import GroupReport, GroupTask
+from sparkmirror.groups.work import GroupWorker
+from tests.support.local_mirror import LocalMirror
+
+Place = tuple[str, int]
+
+# Internal topics for one broker, and intervals that `turn` does not wait for.
+KEYS = {
+    "sync.group.offsets.enabled": "true",
+    "checkpoints.topic.replication.factor": "1",
+    "offset-syncs.topic.replication.factor": "1",
+    "emit.heartbeats.enabled": "false",
+    "groups.exclude": "",
+}
+
+
+def commit(servers: str, group: str, offsets: Mapping[Place, int], metadata: str = "") -> None:
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
+    try:
+        wanted = [TopicPartition(topic, p, offset, metadata) for (topic, p), offset in offsets.items()]
+        consumer.commit(offsets=wanted, asynchronous=False)
+    finally:
+        consumer.close()
+
+
+def committed(servers: str, group: str, places: Sequence[Place]) -> dict[Place, int]:
+    """-1001 for nothing, as librdkafka says it."""
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
+    try:
+        found = consumer.committed([TopicPartition(*place) for place in places], timeout=20)
+        return {(p.topic, p.partition): p.offset for p in found}
+    finally:
+        consumer.close()
+
+
+class Groups:
+    """The groups of a mirror's flow. Each round finds the groups anew and does all that is due."""
+
+    def __init__(self, mirror: LocalMirror) -> None:
+        self.keeper = GroupKeeper(mirror.keeper, mirror.other_way, self._run, lambda: 2)
+        self._clock = itertools.count(1, 100_000)
+        self._workers: list[GroupWorker] = []
+
+    def round(self) -> dict[str, GroupReport]:
+        self.keeper.turn(float(next(self._clock)))
+        return self.keeper.view.reports
+
+    def close(self) -> None:
+        self.keeper.stop()
+        for worker in self._workers:
+            worker.close()
+
+    def _run(self, tasks: Sequence[GroupTask]) -> list[GroupReport]:
+        while len(self._workers) < len(tasks):
+            self._workers.append(GroupWorker(tasks[0]))
+        return [
+            report
+            for worker, task in zip(self._workers, tasks, strict=False)
+            for report in worker.run(GroupTask.from_json(task.to_json()))
+        ]

@@ -1,0 +1,56 @@
+"""When groups are looked for and dealt with, and how they are dealt out to tasks."""
+
+from __future__ import annotations
+
+from sparkmirror.control.group_keeper import Due, choose_groups, follows_groups, split_evenly
+from sparkmirror.net.groups import ListedGroup, Listing
+from sparkmirror.topology.choose import choose_group_filter
+from tests.support.flow_text import flow_of
+
+
+def test_blocks_of_neighbours_the_first_ones_longer() -> None:
+    assert split_evenly("abcdefgh", 3) == [("a", "b", "c"), ("d", "e", "f"), ("g", "h")]
+    assert split_evenly("ab", 5) == [("a",), ("b",)]
+
+
+def test_groups_that_read_topics_and_pass_the_filter() -> None:
+    """MirrorCheckpointConfigTest.testGroupMatching."""
+    wanted = choose_group_filter(flow_of("groups=team-.*\ngroups.exclude=team-x\n")).should_replicate_group
+    listed = {
+        "team-a": ListedGroup("classic", "Empty", "consumer"),
+        "team-b": ListedGroup("consumer", "Stable", "consumer"),
+        "team-c": ListedGroup("", "", ""),
+        "team-x": ListedGroup("classic", "Empty", "consumer"),
+        "team-share": ListedGroup("share", "Empty", "share"),
+        "team-connect": ListedGroup("classic", "Stable", "connect"),
+        "other": ListedGroup("classic", "Empty", "consumer"),
+    }
+    assert choose_groups(Listing(listed, {}), wanted) == ("team-a", "team-b", "team-c")
+
+
+def test_each_interval_has_its_own_time() -> None:
+    flow = flow_of(
+        "refresh.groups.interval.seconds=10\nemit.checkpoints.interval.seconds=2\n"
+        "sync.group.offsets.enabled=true\nsync.group.offsets.interval.seconds=3\n"
+    )
+    due = Due(flow)
+    seen = [(due.refresh(now), due.emit(now), due.sync(now)) for now in (0.0, 2.0, 3.0, 4.0, 10.0)]
+    assert seen == [
+        (True, True, True),
+        (False, True, False),
+        (False, False, True),
+        (False, True, False),
+        (True, True, True),
+    ]
+
+
+def test_without_refresh_groups_are_found_once_and_without_sync_none_are_committed() -> None:
+    due = Due(flow_of("refresh.groups.enabled=false\n"))
+    assert [due.refresh(now) for now in (0.0, 1e6)] == [True, False]
+    assert not due.sync(1e6)
+
+
+def test_nobody_is_followed_if_nothing_is_emitted() -> None:
+    """MirrorCheckpointConnectorTest: emit=false gives no tasks."""
+    assert follows_groups(flow_of(""))
+    assert not follows_groups(flow_of("emit.checkpoints.enabled=false\n"))
