@@ -35,7 +35,7 @@ def test_a_quota_slows_the_copy_down_and_leaves_nothing_behind(pair: Pair, topic
     records = ({"value": os.urandom(SIZE), "partition": i % 2} for i in range(RECORDS))
     produce(pair.source, topic, records, batch_size=400_000)
     began = time.monotonic()
-    copied = run_lease(pair.source, pair.target, topic, new_producer_id(pair.target), seconds=25)
+    copied = run_lease(pair.source, pair.target, topic, new_producer_id(pair.target), seconds=45)
     took_s = time.monotonic() - began
     print(f"{throttled}: {copied.total('records')} of {RECORDS} records in {took_s:.1f} s")
     assert copied.facts == []
