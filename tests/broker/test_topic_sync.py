@@ -141,6 +141,7 @@ def test_a_long_refresh_holds_up_neither_heartbeats_nor_configurations_nor_the_l
         await_condition(lambda: topic_configs(pair.target, remote) == {"retention.ms": "2000000"}, "it", 20)
         produce(pair.source, topic, [{"value": b"x"}])
         await_condition(lambda: bool(keeper.view.ends) and keeper.view.ends[topic, 0].lag == 1, "the lag", 20)  # type: ignore[index]
+    delete_topic(pair.target, "heartbeats")
 
 
 def test_without_refresh_only_what_is_there_at_the_start_is_mirrored(
