@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from sparkmirror.errors import ConnectionLostError
-from sparkmirror.net.channel import Channel
+from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
 from sparkmirror.net.cluster import Cluster, pick_version
 
 MOST_CONNECTIONS = 8
@@ -48,7 +48,8 @@ def exchange(
         items = split(version)
 
         def send(channel: Channel, item: Item) -> None:
-            channel.send(api_key, version, [encode(version, item)], flexible=flexible, tag=item)
+            body = encode(version, item)
+            channel.send(api_key, version, [body], flexible=flexible, tag=item, timeout_s=REQUEST_TIMEOUT_S)
 
         more = min(MOST_CONNECTIONS, len(items) // WORTH_A_CONNECTION) - 1
         channels = [first, *(connect() for _ in range(more))]
