@@ -33,7 +33,9 @@ class GoneError(Exception):
 
 
 def serve(listener: socket.socket, answer: Answer) -> None:
+    """The first connection; later ones are refused."""
     connection, _ = listener.accept()
+    listener.close()
     commits = 0
     with contextlib.suppress(OSError), connection, connection.makefile("rb") as requests:
         while size := requests.read(4):
@@ -90,6 +92,12 @@ def test_answers_that_came_before_the_connection_was_lost_count() -> None:
         assert isinstance(refused, BrokerError)
         assert refused.code == codes.COORDINATOR_NOT_AVAILABLE
         assert group not in cluster.coordinators, "it is looked up the next time"
+
+
+def test_a_broker_that_allows_one_connection_only_gets_all_over_that_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "WORTH_A_CONNECTION", 2)
+    with broker(fine) as cluster:
+        assert commit_group_offsets(cluster, GROUPS, deadline_s=0) == {group: {PLACE: 0} for group in GROUPS}
 
 
 def test_silence_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
