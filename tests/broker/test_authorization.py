@@ -23,6 +23,12 @@ from sparkmirror.control import flow as flow_module
 from sparkmirror.doctor.examine import examine_clusters
 from sparkmirror.embedded import KafkaCluster
 from sparkmirror.embedded.ports import HOST, reserve_port
+from sparkmirror.errors import BrokerError
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets
+from sparkmirror.protocol import codes
+from sparkmirror.protocol.committed import Committed
 from tests.support.flows import only_flow, write_flow
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, produce, total
@@ -223,3 +229,34 @@ def test_the_doctor_names_each_right_that_is_missing(guarded: Guarded, tmp_path:
 
     await_condition(is_named, "the rights to be gone", 15)
     assert len(said) == len(wanted)
+
+
+def test_groups_that_may_not_be_seen_or_written_are_refused_each_for_itself(guarded: Guarded) -> None:
+    open_topic, closed_topic = (("groups-open", 0), ("groups-closed", 0))
+    unseen, unwritten, free = "group-unseen", "group-unwritten", "group-free"
+    for topic, _ in (open_topic, closed_topic):
+        create_topic(guarded.servers, topic, 1)
+    guarded.add(ResourceType.GROUP, unseen, ALL, DENY)
+    guarded.add(ResourceType.GROUP, unwritten, AclOperation.READ, DENY)
+    guarded.add(TOPIC, closed_topic[0], AclOperation.READ, DENY)
+    offsets = {open_topic: Committed(1), closed_topic: Committed(2)}
+    wanted = dict.fromkeys((unseen, unwritten, free), offsets)
+    with Cluster(ClusterAddress(alias="G", bootstrap=(guarded.servers,))) as cluster:
+
+        def answers() -> dict[str, object]:
+            """Rights reach a broker a moment after they were given."""
+            written = commit_group_offsets(cluster, wanted)
+            return {
+                group: answer.code if isinstance(answer, BrokerError) else answer for group, answer in written.items()
+            }
+
+        refused, partly = (
+            codes.GROUP_AUTHORIZATION_FAILED,
+            {open_topic: 0, closed_topic: codes.TOPIC_AUTHORIZATION_FAILED},
+        )
+        expected = {unseen: refused, unwritten: refused, free: partly}
+        await_condition(lambda: answers() == expected, "rights", 30)
+        found = fetch_group_offsets(cluster, wanted)
+        assert found[free] == {open_topic: Committed(1)}
+        assert isinstance(found[unseen], BrokerError)
+        assert "the mirror's user needs DESCRIBE on the group" in str(found[unseen])

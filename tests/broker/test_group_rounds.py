@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from sparkmirror.client import MirrorClient, TopicPartition
+from sparkmirror.groups.task import GroupReport
 from tests.conftest import Pair
 from tests.support.flows import write_flow
 from tests.support.group_rounds import KEYS, Groups, commit, committed
@@ -46,6 +47,18 @@ def fill(servers: str, topic: str, turns: int = 12, first: int = 0) -> None:
         write_markers(servers, topic, 1 + turn % 3, partition=turn % 2)
 
 
+def copy_all(mirror: LocalMirror, groups: Groups) -> dict[str, GroupReport]:
+    """Until no group has read more than was copied."""
+
+    def is_copied() -> bool:
+        mirror.round(1.2)
+        reports = groups.round()
+        return bool(reports) and not any(report.lagging for report in reports.values())
+
+    await_condition(is_copied, "the copy", 60)
+    return groups.keeper.view.reports
+
+
 @pytest.mark.parametrize("preserve", ["auto", "never"])
 def test_a_group_at_any_offset_goes_on_with_the_same_record(
     pair: Pair, topic: str, tmp_path: Path, preserve: str
@@ -58,8 +71,7 @@ def test_a_group_at_any_offset_goes_on_with_the_same_record(
     for offset, name in enumerate(names):
         commit(pair.source, name, {(topic, 0): offset, (topic, 1): 3}, metadata="m")
     with following(pair, topic, tmp_path, {"offsets.preserve": preserve}) as mirror, groups_of(mirror) as groups:
-        mirror.round(1.5)
-        reports = groups.round()
+        reports = copy_all(mirror, groups)
         alias = mirror.flow.source.alias
     remote = f"{alias}.{topic}"
     target = read_all(pair.target, remote)

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from sparkmirror.errors import ConnectionLostError
-from sparkmirror.net.channel import Channel
+from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
 from sparkmirror.net.cluster import Cluster, pick_version
 
-MOST_CONNECTIONS = 8
-WORTH_A_CONNECTION = 32  # requests
-UNDER_WAY = 4  # on each
+MOST_CONNECTIONS = 32
+WORTH_A_CONNECTION = 64  # requests
+UNDER_WAY = 2  # on each
 _LOOK_S = 1.0
 
 Item = TypeVar("Item")
@@ -48,10 +48,13 @@ def exchange(
         items = split(version)
 
         def send(channel: Channel, item: Item) -> None:
-            channel.send(api_key, version, [encode(version, item)], flexible=flexible, tag=item)
+            body = encode(version, item)
+            channel.send(api_key, version, [body], flexible=flexible, tag=item, timeout_s=REQUEST_TIMEOUT_S)
 
-        more = min(MOST_CONNECTIONS, len(items) // WORTH_A_CONNECTION) - 1
-        channels = [first, *(connect() for _ in range(more))]
+        channels = [first]
+        with contextlib.suppress(ConnectionLostError):  # a broker may allow only so many
+            while len(channels) < min(MOST_CONNECTIONS, len(items) // WORTH_A_CONNECTION):
+                channels.append(connect())
         for item, frame in _drive(channels, iter(items), send):
             yield version, item, frame
 

@@ -16,7 +16,7 @@ from sparkmirror.net.exchange import exchange
 from sparkmirror.protocol import codes, offset_commit, offset_fetch
 from sparkmirror.protocol.committed import Committed, Partition
 
-GROUPS_AT_ONCE = 200  # a fetch
+GROUPS_AT_ONCE = 500  # a fetch
 PARTITIONS_AT_ONCE = 1_000  # a commit: a broker stores it as one batch, which may have 1 MB by default
 
 # What a commit's answer says of each partition and means of the group.
