@@ -7,7 +7,7 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from sparkmirror.client import MirrorClient
+from sparkmirror.client import GroupOffsets, MirrorClient
 from sparkmirror.embedded import MirrorMaker2
 from tests.conftest import Pair
 from tests.support.kafka_client import await_condition, create_topic, produce
@@ -69,4 +69,17 @@ def test_both_clients_agree_on_what_mirrormaker_wrote(pair: Pair, topic: str) ->
     assert ours.matching.keys() == {billing, shop}
     assert {(name, text) for name, _, _, text in ours.offsets} == {(f"{alias}.{topic}", f"by {billing}")}
     assert (f"{alias}.{topic}", 0, 1000, f"by {billing}") in ours.offsets
+    with MirrorClient(pair.target) as client:
+        offsets = client.remote_consumer_offsets(billing, alias)
+    assert move_group(pair.target, billing, offsets) == {p: offset for _, p, offset, _ in ours.offsets}
     print(sorted(ours.offsets))
+
+
+def move_group(servers: str, group: str, offsets: GroupOffsets) -> dict[int, int]:
+    """As the README has it; what is committed then."""
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
+    places = [TopicPartition(*place, found.offset) for place, found in offsets.items()]
+    consumer.commit(offsets=places, asynchronous=False)
+    committed = {place.partition: place.offset for place in consumer.committed(places, timeout=30)}
+    consumer.close()
+    return committed
