@@ -7,8 +7,12 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from sparkmirror.client import MirrorClient
+from sparkmirror.batch.codec import ZSTD
+from sparkmirror.client import GroupOffsets, MirrorClient
 from sparkmirror.embedded import MirrorMaker2
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.log import fetch_batch_at
 from tests.conftest import Pair
 from tests.support.kafka_client import await_condition, create_topic, produce
 from tests.support.mirror_clients import JavaMirrorClient, Question, ask_ours
@@ -21,7 +25,7 @@ SETTINGS = {
     "emit.checkpoints.interval.seconds": "1",
     "refresh.groups.interval.seconds": "1",
     "offset.lag.max": "0",
-    # Checkpoints come compressed, too.
+    # Of checkpoints, too.
     "B.producer.compression.type": "zstd",
 } | {f"{name}.replication.factor": "1" for name in INTERNAL}
 
@@ -67,6 +71,28 @@ def test_both_clients_agree_on_what_mirrormaker_wrote(pair: Pair, topic: str) ->
     assert ours.hops == {alias: 1, "nobody": -1}
     assert f"{alias}.{topic}" in ours.remote_topics_from[alias]
     assert ours.matching.keys() == {billing, shop}
-    assert {(name, text) for name, _, _, text in ours.offsets} == {(f"{alias}.{topic}", f"by {billing}")}
-    assert (f"{alias}.{topic}", 0, 1000, f"by {billing}") in ours.offsets
+    # librdkafka commits the end of its C string, too.
+    assert {row[3].rstrip("\0") for row in ours.offsets} == {f"by {billing}"}
+    assert (f"{alias}.{topic}", 0, 1000) in {row[:3] for row in ours.offsets}
+    assert codec_of(pair.target, f"{alias}.checkpoints.internal") == ZSTD
+    with MirrorClient(pair.target) as client:
+        offsets = client.remote_consumer_offsets(billing, alias)
+    assert move_group(pair.target, billing, offsets) == {p: offset for _, p, offset, _ in ours.offsets}
     print(sorted(ours.offsets))
+
+
+def codec_of(servers: str, topic: str) -> int:
+    with Cluster(ClusterAddress(alias="B", bootstrap=(servers,))) as cluster:
+        first = fetch_batch_at(cluster, cluster.fetch_metadata([topic]).topics[topic], 0, 0)
+    assert first is not None
+    return first[0].codec
+
+
+def move_group(servers: str, group: str, offsets: GroupOffsets) -> dict[int, int]:
+    """As the README has it; what is committed then."""
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
+    places = [TopicPartition(*place, found.offset) for place, found in offsets.items()]
+    consumer.commit(offsets=places, asynchronous=False)
+    committed = {place.partition: place.offset for place in consumer.committed(places, timeout=30)}
+    consumer.close()
+    return committed
