@@ -6,8 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sparkmirror.net.address import ClusterAddress
-from sparkmirror.net.client import Client
+from sparkmirror.net.address import ClusterAddress, read_address
 from sparkmirror.protocol.fetch import READ_COMMITTED
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
@@ -159,18 +158,16 @@ class Lease:
         return cls(
             **fields
             | {
-                "source": _address(fields["source"]),
-                "target": _address(fields["target"]),
+                "source": read_address(fields["source"]),
+                "target": read_address(fields["target"]),
                 "partitions": tuple(_partition(p) for p in fields["partitions"]),
                 "rules": _rules(fields["rules"]),
                 "storage": Storage(**fields["storage"]) if fields["storage"] else None,
-                "heartbeats": tuple(Heartbeat(**h | {"target": _address(h["target"])}) for h in fields["heartbeats"]),
+                "heartbeats": tuple(
+                    Heartbeat(**h | {"target": read_address(h["target"])}) for h in fields["heartbeats"]
+                ),
             }
         )
-
-
-def _address(fields: dict[str, Any]) -> ClusterAddress:
-    return ClusterAddress(**fields | {"bootstrap": tuple(fields["bootstrap"]), "client": Client(**fields["client"])})
 
 
 def _rules(fields: dict[str, Any]) -> Rules:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sparkmirror.groups.names import Names
-from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.address import ClusterAddress, read_address
 from sparkmirror.topology.storage import Storage
 
 
@@ -39,8 +39,8 @@ class GroupTask:
         return cls(
             **fields
             | {
-                "source": _address(fields["source"]),
-                "target": _address(fields["target"]),
+                "source": read_address(fields["source"]),
+                "target": read_address(fields["target"]),
                 "groups": tuple(fields["groups"]),
                 "names": Names(**fields["names"]),
                 "storage": Storage(**fields["storage"]),
@@ -62,7 +62,3 @@ class GroupReport(NamedTuple):
     emitted: int = 0
     committed: int = 0
     why: str = ""
-
-
-def _address(fields: dict[str, Any]) -> ClusterAddress:
-    return ClusterAddress(**fields | {"bootstrap": tuple(fields["bootstrap"])})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.client import Client
@@ -16,6 +18,13 @@ class ClusterAddress:
     alias: str
     bootstrap: tuple[str, ...]
     client: Client = field(default_factory=Client)
+
+
+def read_address(fields: Mapping[str, Any]) -> ClusterAddress:
+    """Of a dictionary that `asdict` made."""
+    return ClusterAddress(
+        alias=fields["alias"], bootstrap=tuple(fields["bootstrap"]), client=Client(**fields["client"])
+    )
 
 
 def parse_host_port(text: str) -> tuple[str, int]:
