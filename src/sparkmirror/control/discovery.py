@@ -138,6 +138,14 @@ class Discovery:
             if (place := (p.topic, p.partition)) in stable and place in high and (p.remote, p.target_partition) in there
         }
 
+    def fetch_target_starts(self, partitions: Iterable[LeasePartition]) -> dict[Place, int]:
+        """Where the target's logs begin, by source place."""
+        if self._metadata is None:
+            return {}
+        remotes = {(p.topic, p.partition): (p.remote, p.target_partition) for p in partitions}
+        starts = list_offsets(self._target, pick_leaders(self._metadata[1], remotes.values()), EARLIEST)
+        return {place: starts[remote] for place, remote in remotes.items() if remote in starts}
+
     def sync_log_starts(self, partitions: Iterable[LeasePartition]) -> None:
         """Let the target's logs begin where the source's do, for partitions with equal offsets."""
         if self._metadata is None:

@@ -50,6 +50,7 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
 COMPLAIN_EVERY_S = 60.0
 PROBE_EVERY_S = 30.0
+PRUNE_EVERY_S = 300.0
 MEASURE_EVERY_S = 5.0
 
 
@@ -94,6 +95,7 @@ class FlowKeeper:
         self._ends_at = 0.0
         self._fill_with = MARKERS
         self._probed_at = 0.0
+        self._next_prune = 0.0
         self._last_change = time.monotonic()
         self._last_generation = -1
         self._has_led = False
@@ -416,6 +418,7 @@ class FlowKeeper:
         before = self.view.landscape
         self.view.landscape = landscape
         self._measure()
+        self._prune_maps(landscape)
         if self.flow.sync_log_start and self.view.leads:
             equal = [p for p in landscape.partitions if self._has_equal_offsets((p.topic, p.partition))]
             self._discovery.sync_log_starts(equal)
@@ -427,6 +430,19 @@ class FlowKeeper:
             log.info("flow %s: mirrors %s", self.flow.name, ", ".join(fresh))
         if is_new or could_beat != self._upkeep.has_heartbeats:
             self._changed()
+
+    def _prune_maps(self, landscape: Landscape) -> None:
+        """Now and then: what the target removed needs no place in the offset map."""
+        translated = [p for p in landscape.partitions if self._is_translated((p.topic, p.partition))]
+        if not self.view.leads or not translated or time.monotonic() < self._next_prune:
+            return
+        self._next_prune = time.monotonic() + PRUNE_EVERY_S
+        with self._writing:
+            self._maps.prune(self._discovery.fetch_target_starts(translated))
+
+    def _is_translated(self, place: Place) -> bool:
+        known = self._written.get(place)
+        return known is not None and bool(known.translated)
 
     def _measure(self) -> None:
         landscape = self.view.landscape
