@@ -48,13 +48,13 @@ def test_every_version_takes_what_the_mirror_does_to_groups(
     both: dict[str, dict[Partition, Committed]] = {active: ours, idle: ours}
     with connect(versioned) as cluster:
         with consuming(servers, active, topic) as consumer:
-            commit(consumer, theirs)
+            stored = commit(consumer, theirs)
             states = describe_groups(cluster, [active, absent])
             assert states == {active: GroupState(STABLE, "classic", 1, "consumer"), absent: GroupState(DEAD)}
             answers = commit_group_offsets(cluster, both | {absent: {}})
             assert code_of(answers.pop(active)) == codes.UNKNOWN_MEMBER_ID
             assert answers == {idle: dict.fromkeys(ours, 0), absent: {}}, "the refused one does no harm to others"
-            assert fetch_group_offsets(cluster, [active, idle, absent]) == {active: theirs, idle: ours, absent: {}}
+            assert fetch_group_offsets(cluster, [active, idle, absent]) == {active: stored, idle: ours, absent: {}}
             assert code_of(delete_groups(cluster, [active])[active]) == codes.NON_EMPTY_GROUP
             refused = delete_group_offsets(cluster, active, [(topic, 0)])
             assert refused == {(topic, 0): codes.GROUP_SUBSCRIBED_TO_TOPIC}
@@ -101,10 +101,10 @@ def test_groups_of_the_consumer_protocol(pair: Pair, cluster: Cluster, topic: st
     theirs = {(topic, 0): Committed(3, "why", 0)}
     ours = {(topic, 0): Committed(5), (topic, 1): Committed(6, "ours")}
     with consuming(pair.source, group, topic, "consumer") as consumer:
-        commit(consumer, theirs)
+        stored = commit(consumer, theirs)
         assert state_of(cluster, group) == GroupState(STABLE, "consumer", 1, "consumer")
         assert code_of(commit_group_offsets(cluster, {group: ours})[group]) == codes.UNKNOWN_MEMBER_ID
-        assert fetch_group_offsets(cluster, [group]) == {group: theirs}
+        assert fetch_group_offsets(cluster, [group]) == {group: stored}
     await_condition(lambda: state_of(cluster, group).state == EMPTY, "its member to leave")
     listed = list_groups(cluster).groups[group]
     assert (listed.type, listed.state, listed.reads_topics) == ("consumer", EMPTY, True)

@@ -43,9 +43,14 @@ def consuming(servers: str, group: str, topic: str, protocol: str = "classic") -
         consumer.close()
 
 
-def commit(consumer: Consumer, offsets: Mapping[Partition, Committed]) -> None:
-    wanted = [TopicPartition(t, p, c.offset, c.metadata, c.leader_epoch) for (t, p), c in offsets.items()]
+def commit(consumer: Consumer, offsets: Mapping[Partition, Committed]) -> dict[Partition, Committed]:
+    """What is stored then: confluent_kafka sends the zero byte that ends C's texts along with metadata."""
+    wanted = [
+        TopicPartition(t, p, c.offset, leader_epoch=c.leader_epoch, **({"metadata": c.metadata} if c.metadata else {}))
+        for (t, p), c in offsets.items()
+    ]
     consumer.commit(offsets=wanted, asynchronous=False)
+    return {place: c._replace(metadata=c.metadata and c.metadata + "\0") for place, c in offsets.items()}
 
 
 def committed(servers: str, group: str, partitions: list[Partition]) -> dict[Partition, tuple[int, str]]:

@@ -17,8 +17,8 @@ from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
 from sparkmirror.net.cluster import Cluster, pick_version
 
-MOST_CONNECTIONS = 32
-WORTH_A_CONNECTION = 64  # requests
+MOST_CONNECTIONS = 8
+WORTH_A_CONNECTION = 32  # requests
 UNDER_WAY = 2  # on each
 _LOOK_S = 1.0
 
