@@ -20,6 +20,7 @@ from tests.support.mirror_process import properties
 
 PARTITIONS = 3
 RECORDS = 3000
+COMMITTED = [1000, 500, 0]
 INTERNAL = ("status.storage", "config.storage", "checkpoints.topic", "heartbeats.topic", "offset-syncs.topic")
 SETTINGS = {
     "emit.checkpoints.interval.seconds": "1",
@@ -43,7 +44,7 @@ def test_both_clients_agree_on_what_mirrormaker_wrote(pair: Pair, topic: str) ->
     billing, shop = f"billing-{topic}", f"shop-{topic}"
     create_topic(pair.source, topic, PARTITIONS)
     produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % PARTITIONS} for i in range(RECORDS)))
-    commit(pair.source, billing, topic, [1000, 500, 0])
+    commit(pair.source, billing, topic, COMMITTED)
     commit(pair.source, shop, topic, [1, 999])
     text = properties(pair.source, pair.target, topic, SETTINGS, alias=alias)
     question = Question(
@@ -73,7 +74,9 @@ def test_both_clients_agree_on_what_mirrormaker_wrote(pair: Pair, topic: str) ->
     assert ours.matching.keys() == {billing, shop}
     # librdkafka commits the end of its C string, too.
     assert {row[3].rstrip("\0") for row in ours.offsets} == {f"by {billing}"}
-    assert (f"{alias}.{topic}", 0, 1000) in {row[:3] for row in ours.offsets}
+    assert {row[0] for row in ours.offsets} == {f"{alias}.{topic}"}
+    # How near MirrorMaker 2 comes to what the group committed is a matter of its timing.
+    assert all(offset <= COMMITTED[p] for _, p, offset, _ in ours.offsets)
     assert codec_of(pair.target, f"{alias}.checkpoints.internal") == ZSTD
     with MirrorClient(pair.target) as client:
         offsets = client.remote_consumer_offsets(billing, alias)
