@@ -19,6 +19,7 @@ def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Fin
         _refuse_rows_both_ways(flows, settings, findings)
         _refuse_prefixes_apart(flows, settings, findings)
         _refuse_rename_loops(flows, settings, findings)
+        _refuse_rewinds_both_ways(flows, settings, findings)
         return
     first = circle[0]
     way = "->".join((first.source.alias, *(flow.target.alias for flow in circle)))
@@ -69,6 +70,20 @@ def _refuse_prefixes_apart(flows: Sequence[FlowConfig], settings: Settings, find
             findings.error(line_of(entry), f"{key}: identity.bidirectional needs the same both ways, got also {back}")
 
 
+def _refuse_rewinds_both_ways(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
+    """Each direction would take the other's older offset for the group's will."""
+    rewinding = {flow.name for flow in flows if flow.groups.sync_offsets_rewind}
+    for flow in flows:
+        back = f"{flow.target.alias}->{flow.source.alias}"
+        syncs = {f.name for f in flows if f.groups.sync_offsets_interval_s is not None}
+        if flow.name in rewinding & syncs and back in syncs:
+            key = "sync.group.offsets.rewind"
+            entry = settings.entries.get(f"{flow.name}.{key}") or settings.entries.get(key)
+            findings.error(
+                line_of(entry), f"{key}: {back} syncs groups, too, and offsets would go back and forth: expected false"
+            )
+
+
 def warn_of_contradictions(flows: Iterable[FlowConfig], settings: Settings, findings: Findings) -> None:
     for flow in flows:
         for key, said in _contradictions(flow, settings):
@@ -79,12 +94,6 @@ def warn_of_contradictions(flows: Iterable[FlowConfig], settings: Settings, find
 def _contradictions(flow: FlowConfig, settings: Settings) -> Iterator[tuple[str, str]]:
     if set(flow.source.bootstrap_servers) & set(flow.target.bootstrap_servers):
         yield "enabled", "source and target have a broker in common; expected two different clusters"
-    if flow.groups.sync_offsets_interval_s is not None and flow.groups.checkpoints_interval_s is None:
-        said = "group offsets are synced from checkpoints, and these are off; expected emit.checkpoints.enabled = true"
-        yield "sync.group.offsets.enabled", said
-    if flow.groups.checkpoints_interval_s is not None and not flow.offset_syncs.topic.is_wanted:
-        said = "checkpoints are made from offset syncs, and these are off; expected emit.offset-syncs.enabled = true"
-        yield "emit.offset-syncs.enabled", said
     key = "replication.policy.internal.topic.separator.enabled"
     separators = (f"{flow.name}.replication.policy.separator", "replication.policy.separator")
     if not flow.naming.internal_separator and not any(name in settings.entries for name in separators):

@@ -19,9 +19,9 @@ from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.leadership import SKEW_MARGIN_S, longest_lease_s, silence_limit_s
 from sparkmirror.control.ledger import Ledger
-from sparkmirror.control.offset_maps import OffsetMaps
 from sparkmirror.control.offset_sync_writer import OffsetSyncWriter
 from sparkmirror.control.open_transactions import TransactionWatch
+from sparkmirror.control.progress_keeper import ProgressKeeper
 from sparkmirror.control.rules import build_rules, plan_pauses
 from sparkmirror.control.step import admin_step
 from sparkmirror.control.storage import refuse_impossible_factors
@@ -33,7 +33,6 @@ from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.rights import may_use_transactions, may_write_markers
 from sparkmirror.offsets.claims import Claims
-from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.leases import plan_leases
@@ -78,17 +77,13 @@ class FlowKeeper:
         self._claims = Claims(self.target, self._storage, flow.internal_replication_factor)
         self._discovery = Discovery(flow, self.source, self.target, self._claims)
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
-        self._deleted_ids: set[str] = set()  # of remote topics that ended with their source
-        self._progress = ProgressTopic(self.target, self._storage, flow.internal_replication_factor)
-        self._maps = OffsetMaps(self.target, self._storage, flow.internal_replication_factor)
+        self.progress = ProgressKeeper(flow.name, self.target, self._storage, flow.internal_replication_factor)
         self._syncs = OffsetSyncWriter(flow, self.source, self.target, choose_policy(flow))
         self._facts = FactWriter(flow, self.target)
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
         self._holes = HoleWatch()
-        self._writing = threading.Lock()
         self._producer_id: int | None = None
         self._skip_producers: tuple[int, ...] = ()
-        self._written: dict[Place, Standing] = {}
         self._unguarded_until = 0.0
         self._fence = 0
         self.is_calm = False  # nothing has happened for a while: long leases are wanted
@@ -164,7 +159,7 @@ class FlowKeeper:
                 partitions=tuple(
                     replace(
                         wanted[k],
-                        hint=self._hint(hints.get(k)) or self._written.get(k),
+                        hint=self.progress.believe(hints.get(k)) or self.progress.written.get(k),
                         troubled=k in troubled,
                         failing_s=failing.get(k, 0.0),
                     )
@@ -183,10 +178,6 @@ class FlowKeeper:
             )
             for index, group in enumerate(groups)
         ]
-
-    def _hint(self, hint: Standing | None) -> Standing | None:
-        """None where it is about a topic that has ended."""
-        return None if hint and hint.target_id in self._deleted_ids else hint
 
     def plan_heartbeat(self) -> Heartbeat | None:
         """The heartbeat that a task shall emit for this flow, if it is to and can."""
@@ -227,37 +218,10 @@ class FlowKeeper:
         return self._fence
 
     def write_progress(self, positions: Mapping[Place, Standing], receipts: Iterable[Receipt] = ()) -> None:
-        """Write what is new. A target that does not answer is no reason to stop: its log is the truth.
-
-        Progress that is not written lets the next lease pair up both logs from where it was written last. So nothing
-        of the offset map is missing then, either.
-        """
+        """What a round has told, of this flow and others."""
         mine = [receipt for receipt in receipts if receipt.flow == self.flow.name]
         self._syncs.take(mine)
-        with self._writing:
-            try:
-                self._maps.write(mine)
-            except SparkmirrorError as error:
-                log.warning("flow %s: the offset map was not written: %s", self.flow.name, error)
-                return
-            known = {k: p for k, p in positions.items() if self._hint(p) and p.next_offset > 0}
-            news = {k: p for k, p in known.items() if self._written.get(k) != p}
-            if not news:
-                return
-            try:
-                self._progress.write(news)
-            except SparkmirrorError as error:
-                log.warning("flow %s: progress was not written: %s", self.flow.name, error)
-                return
-            self._written |= news
-
-    def is_told_all(self, positions: Mapping[Place, Standing]) -> bool:
-        """Whether receipts have come of all that was copied, where the offset map is made of them."""
-        return all(
-            self._written.get(place, standing).next_offset >= standing.next_offset
-            for place, standing in positions.items()
-            if standing.translated
-        )
+        self.progress.write(positions, mine)
 
     def write_facts(self) -> None:
         """Bring the status topic up to the ledger. Who stands by leaves it to the leader.
@@ -319,7 +283,7 @@ class FlowKeeper:
         producer_id = self._claims.claim_producer_id()
         self._fill_with = self._probe_filling(producer_id)
         self._probed_at = time.monotonic()
-        self._progress.ensure()
+        self.progress.ensure()
         self._skip_producers = self._find_other_way()
         self._transactions.believe(self._read_facts())
         self._producer_id = producer_id
@@ -342,9 +306,8 @@ class FlowKeeper:
 
     def _refresh_progress(self) -> None:
         if self._is_stale.is_set():
-            with self._writing:
-                self._written = self._progress.read()
-            self._discovery.expect(topic for topic, _ in self._written)
+            self.progress.read()
+            self._discovery.expect(topic for topic, _ in self.progress.written)
             self._is_stale.clear()
             self._changed()
 
@@ -375,7 +338,7 @@ class FlowKeeper:
         if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
             longest_s = earlier.longest_s or self._longest_s(True)
             self._unguarded_until = time.monotonic() + longest_s + SKEW_MARGIN_S
-        self._maps.forget()
+        self.progress.take_lead()
         self._is_stale.set()  # progress is read before the first lease
         self._has_led = True
         self.view.generation = self._claims.lead(self._longest_s(False))
@@ -420,11 +383,11 @@ class FlowKeeper:
         self._measure()
         self._prune_maps(landscape)
         if self.flow.sync_log_start and self.view.leads:
-            equal = [p for p in landscape.partitions if self._has_equal_offsets((p.topic, p.partition))]
+            equal = [p for p in landscape.partitions if self.progress.is_equal((p.topic, p.partition))]
             self._discovery.sync_log_starts(equal)
         could_beat = self._upkeep.has_heartbeats
         if self.view.leads:
-            self._forget(self._upkeep.tend(landscape, self._discovery.last_seen(), self._written.get))
+            self.progress.forget(self._upkeep.tend(landscape, self._discovery.last_seen(), self.progress.written.get))
         is_new = before is None or before.partitions != landscape.partitions
         if is_new and (fresh := _new_topics(before, landscape)):
             log.info("flow %s: mirrors %s", self.flow.name, ", ".join(fresh))
@@ -433,23 +396,18 @@ class FlowKeeper:
 
     def _prune_maps(self, landscape: Landscape) -> None:
         """Now and then: what the target removed needs no place in the offset map."""
-        translated = [p for p in landscape.partitions if self._is_translated((p.topic, p.partition))]
+        translated = [p for p in landscape.partitions if self.progress.is_translated((p.topic, p.partition))]
         if not self.view.leads or not translated or time.monotonic() < self._next_prune:
             return
         self._next_prune = time.monotonic() + PRUNE_EVERY_S
-        with self._writing:
-            self._maps.prune(self._discovery.fetch_target_starts(translated))
-
-    def _is_translated(self, place: Place) -> bool:
-        known = self._written.get(place)
-        return known is not None and bool(known.translated)
+        self.progress.prune(self._discovery.fetch_target_starts(translated))
 
     def _measure(self) -> None:
         landscape = self.view.landscape
         assert landscape is not None
         with admin_step(self.flow):
             if self.view.ends is None or not self.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
-                self.view.ends = self._discovery.fetch_ends(landscape.partitions, self._written)
+                self.view.ends = self._discovery.fetch_ends(landscape.partitions, self.progress.written)
                 self._ends_at = time.monotonic()
             self._note_facts(landscape, self.view.ends)
 
@@ -460,21 +418,6 @@ class FlowKeeper:
         if landscape is None or landscape.pending or landscape.facts:
             refresh_s = min(refresh_s, MEASURE_EVERY_S)
         return min(refresh_s, self._upkeep.due_in_s()) if self.view.leads else refresh_s
-
-    def _forget(self, deleted: Mapping[str, str]) -> None:
-        """A topic of the same name begins anew. `deleted`: source topics, with their remote topics' ids."""
-        if not deleted:
-            return
-        self._deleted_ids |= {topic_id for topic_id in deleted.values() if topic_id}
-        with self._writing:
-            places = [place for place in self._written if place[0] in deleted]
-            self._progress.write(dict.fromkeys(places))
-            for place in places:
-                del self._written[place]
-
-    def _has_equal_offsets(self, place: Place) -> bool:
-        known = self._written.get(place)
-        return known is not None and known.target_end >= 0 and not known.translated
 
     def _note_facts(self, landscape: Landscape, ends: Mapping[Place, Ends]) -> None:
         found = self._holes.look(ends, self._ledger.filled(self.flow.name)) | landscape.facts

@@ -346,7 +346,7 @@ class Mirror:
     def _await_receipts(self) -> None:
         """Where offsets are translated, progress goes no further than the receipts: the offset map is made of these."""
         until = time.monotonic() + STOP_WAIT_S
-        while not all(self._keeper(name).is_told_all(hints) for name, hints in self._hints().items()):
+        while not all(self._keeper(name).progress.is_told_all(hints) for name, hints in self._hints().items()):
             if not self._told.wait(max(0.0, until - time.monotonic())):
                 return
             self._told.clear()

@@ -49,6 +49,13 @@ BROKEN = [
     ("a rename to no topic's name", BASE + "topics.map = x:a b", 5, "topics.map", "letters, digits"),
     ("a rename by a group that is not there", BASE + "topics.map = x:$1", 5, "topics.map", "no group of the pattern"),
     (
+        "groups that go back both ways",
+        BASE + "b->a.enabled = true\nsync.group.offsets.enabled = true\nsync.group.offsets.rewind = true",
+        7,
+        "sync.group.offsets.rewind",
+        "expected false",
+    ),
+    (
         "renames both ways",
         BASE + "b->a.enabled = true\ntopics.map = x:x",
         6,

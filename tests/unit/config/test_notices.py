@@ -67,8 +67,6 @@ def test_the_nearest_flow_and_the_nearest_key() -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("sync.group.offsets.enabled=true\nemit.checkpoints.enabled=false", "expected emit.checkpoints.enabled = true"),
-        ("emit.offset-syncs.enabled=false", "expected emit.offset-syncs.enabled = true"),
         ("replication.policy.internal.topic.separator.enabled=false", "without replication.policy.separator"),
         ("b.bootstrap.servers=h:1", "expected two different clusters"),
     ],
