@@ -24,7 +24,7 @@ Place = tuple[str, int]
 
 
 class ProgressKeeper:
-    """Is told by the queries' threads, asked by the flow's. `written`: what stands in the topic; replaced, not changed."""
+    """Told by the queries' threads, asked by the flow's. `written`: what stands in the topic; replaced, not changed."""
 
     def __init__(self, flow: str, target: Cluster, storage: Storage, replication_factor: int) -> None:
         self.written: Mapping[Place, Standing] = {}
