@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from confluent_kafka import Consumer
 from sparkmirror.client import MirrorClient, TopicPartition
 from sparkmirror.groups.task import GroupReport
 from tests.conftest import Pair
+from tests.support.command import run_command
 from tests.support.flows import write_flow
 from tests.support.group_rounds import KEYS, Groups, commit, committed
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all
@@ -146,6 +148,30 @@ def test_a_group_that_was_reset_goes_back_only_if_that_is_wanted(
         with MirrorClient(pair.target) as client:
             found = client.remote_consumer_offsets(topic, alias)
             assert found[TopicPartition(remote, 0)].offset == 4, "checkpoints follow"
+
+
+def test_the_command_shows_both_sides(pair: Pair, topic: str, tmp_path: Path) -> None:
+    create_topic(pair.source, topic, 2)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(40)))
+    commit(pair.source, topic, {(topic, 0): 15, (topic, 1): 20})
+    with following(pair, topic, tmp_path, {"sync.group.offsets.enabled": "false"}) as mirror:
+        mirror.round(1.2)
+        alias = mirror.flow.source.alias
+        commit(pair.target, topic, {(f"{alias}.{topic}", 1): 20})
+        shown = run_command("groups", str(mirror.file)).stdout
+        document = json.loads(run_command("groups", str(mirror.file), "--group", topic, "--json").stdout)
+        nothing = run_command("groups", str(mirror.file), "--group", "other")
+    behind, synced = document["flows"][0]["rows"]
+    assert (behind["source_offset"], behind["wanted"], behind["target_offset"], behind["source_lag"]) == (
+        15,
+        15,
+        None,
+        5,
+    )
+    assert (behind["state"], behind["why"]) == ("behind", "sync.group.offsets.enabled is false")
+    assert (synced["state"], synced["target_offset"], synced["target_lag"]) == ("synced", 20, 0)
+    assert f"{topic}-0  {alias}.{topic}-0" in shown and "behind" in shown
+    assert nothing.returncode == 0 and "no group has committed" in nothing.stdout
 
 
 def test_new_groups_and_a_target_topic_that_is_gone(pair: Pair, topic: str, tmp_path: Path) -> None:

@@ -117,6 +117,35 @@ def status(
 
 
 @app.command()
+def groups(
+    file: Properties,
+    as_json: AsJson = False,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="NAME", help="Only this one; may be given again.")
+    ] = None,
+    clusters: Annotated[
+        list[str] | None,
+        typer.Option("--clusters", metavar="ALIAS...", help="Only the flows into these clusters."),
+    ] = None,
+) -> None:
+    """See where consumer groups stand on both sides, with or without a running mirror.
+
+    It asks the clusters and changes nothing. WANTED is where a group would go on on
+    the target, exactly; DST_OFFSET what is committed for it there. STATE is synced,
+    behind (the next sync moves it, or WHY not), ahead (it has read on there),
+    lagging (it has read records that are not mirrored yet) or unknown.
+
+    [bold]sparkmirror groups mm2.properties --group billing[/bold]
+
+    Exit code 0: shown, 2: wrong use, 3: a cluster can't be reached.
+    """
+    from sparkmirror.cli import groups as groups_command  # noqa: PLC0415 - Kafka's schemas only when needed
+
+    question = Question(file=file, clusters=tuple(clusters or ()), as_json=as_json)
+    raise typer.Exit(groups_command.groups(question, tuple(group or ())))
+
+
+@app.command()
 def check(file: Properties) -> None:
     """Say all that is wrong or doubtful in a file. Nothing is connected to.
 

@@ -28,10 +28,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from sparkmirror.config.model import FlowConfig, MirrorConfig
+from sparkmirror.config.model import MirrorConfig
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.group_keeper import GroupKeeper, follows_groups
+from sparkmirror.control.group_survey import other_way
 from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
 from sparkmirror.control.leadership import CALM_LEASE_S
 from sparkmirror.control.ledger import Ledger
@@ -50,7 +51,6 @@ from sparkmirror.pipeline.records_flow import SETTINGS, RecordsFlow
 from sparkmirror.pipeline.session import DEFAULT_MASTER, count_slots, desk_host, is_local, plan_master, start_spark
 from sparkmirror.pipeline.workspace import make_workspace
 from sparkmirror.topology.standing import Standing
-from sparkmirror.topology.storage import Storage
 
 log = logging.getLogger("sparkmirror.mirror")
 
@@ -82,7 +82,7 @@ class Mirror:
         self.figures = Figures()
         self.keepers = [FlowKeeper(flow, self.ledger, self._note_change) for flow in config.flows]
         self.groups = [
-            GroupKeeper(keeper, self._other_way(keeper.flow), self._run_groups, lambda k=keeper: self._tasks(k))  # type: ignore[misc]
+            GroupKeeper(keeper, other_way(keeper.flow, config.flows), self._run_groups, lambda k=keeper: self._tasks(k))  # type: ignore[misc]
             for keeper in self.keepers
             if follows_groups(keeper.flow)
         ]
@@ -281,12 +281,6 @@ class Mirror:
     def _end_calm(self) -> None:
         self._note_news()
         self._note_change()
-
-    def _other_way(self, flow: FlowConfig) -> Storage:
-        """Where the flow from its target to its source keeps its progress; if another file has it, as is usual."""
-        ends = (flow.target.alias, flow.source.alias)
-        back = next((f for f in self.config.flows if (f.source.alias, f.target.alias) == ends), None)
-        return Storage.of(back) if back else Storage.named(flow.target.alias, flow.naming.internal_prefix)
 
     def _run_groups(self, tasks: Sequence[GroupTask]) -> list[GroupReport]:
         assert self.spark is not None

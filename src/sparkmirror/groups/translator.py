@@ -66,6 +66,10 @@ class Translator:
         """Ask for the ends of all that will be asked for, at once."""
         self._ends = self._fetch_ends({remote for place in places if (remote := self._names.target_place(place))})
 
+    def end(self, remote: Place) -> int | None:
+        """Where the target's log ends, if it was looked for and is there."""
+        return self._ends.get(remote)
+
     def translate(self, place: Place, offset: int) -> Answer | None:
         """None: its topic is not mirrored."""
         remote = self._names.target_place(place)
