@@ -24,11 +24,11 @@ def test_a_file_that_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_warnings_alone_let_a_mirror_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, lines = run(tmp_path, capsys, "nonsense = 1\ngroups = x\nTasks.max = 2\n")
+    code, lines = run(tmp_path, capsys, "nonsense = 1\nlisteners = x\nTasks.max = 2\n")
     assert code == 0
     assert lines == [
         "F:5: warning: nonsense changes nothing: neither MirrorMaker 2 nor sparkmirror has such a key",
-        "F:6: warning: groups changes nothing: it is not in force yet",
+        "F:6: warning: listeners changes nothing: it is not in force yet",
         "F:7: warning: Tasks.max: read as tasks.max",
         "F: 0 errors, 3 warnings; flows a->b",
     ]
