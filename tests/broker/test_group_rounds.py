@@ -16,7 +16,8 @@ from sparkmirror.groups.task import GroupReport
 from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.flows import write_flow
-from tests.support.group_rounds import KEYS, Groups, commit, committed
+from tests.support.group_members import committed
+from tests.support.group_rounds import KEYS, Groups, commit
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all
 from tests.support.local_mirror import LocalMirror, mirroring
 from tests.support.source_logs.markers import write_markers

@@ -9,7 +9,8 @@ import pytest
 from confluent_kafka import Consumer
 
 from tests.conftest import Pair
-from tests.support.group_rounds import KEYS, commit, committed
+from tests.support.group_members import committed
+from tests.support.group_rounds import KEYS, commit
 from tests.support.kafka_client import await_condition, create_topic, end_offsets, produce
 from tests.support.mirror_process import MirrorProcess
 

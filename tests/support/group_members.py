@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from kafka.protocol.consumer import JoinGroupRequest
 
 from sparkmirror.net.cluster import Cluster
@@ -53,12 +53,23 @@ def commit(consumer: Consumer, offsets: Mapping[Partition, Committed]) -> dict[P
     return {place: c._replace(metadata=c.metadata and c.metadata + "\0") for place, c in offsets.items()}
 
 
-def committed(servers: str, group: str, partitions: list[Partition]) -> dict[Partition, tuple[int, str]]:
-    """Offset and metadata as the group's consumer is told them."""
+def committed(servers: str, group: str, partitions: Sequence[Partition]) -> dict[Partition, int]:
+    """Offsets as the group's consumer is told them, -1001 for none.
+
+    Metadata it reads up to a zero byte, which others do not write. A cluster's first group has a coordinator only when
+    the topic of groups was made.
+    """
     consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
+    found: list[TopicPartition] = []
+
+    def is_told() -> bool:
+        with suppress(KafkaException):
+            found[:] = consumer.committed([TopicPartition(*place) for place in partitions], timeout=20)
+        return bool(found)
+
     try:
-        found = consumer.committed([TopicPartition(*place) for place in partitions], timeout=DEADLINE_S)
-        return {(p.topic, p.partition): (p.offset, p.metadata or "") for p in found}
+        await_condition(is_told, f"the offsets of {group}", 30)
+        return {(p.topic, p.partition): p.offset for p in found}
     finally:
         consumer.close()
 

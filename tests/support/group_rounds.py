@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Mapping, Sequence
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from sparkmirror.control.group_keeper import GroupKeeper
 from sparkmirror.groups.task import GroupReport, GroupTask
 from sparkmirror.groups.work import GroupWorker
-from tests.support.kafka_client import await_condition
 from tests.support.local_mirror import LocalMirror
 
 Place = tuple[str, int]
@@ -31,23 +29,6 @@ def commit(servers: str, group: str, offsets: Mapping[Place, int], metadata: str
     try:
         wanted = [TopicPartition(topic, p, offset, metadata) for (topic, p), offset in offsets.items()]
         consumer.commit(offsets=wanted, asynchronous=False)
-    finally:
-        consumer.close()
-
-
-def committed(servers: str, group: str, places: Sequence[Place]) -> dict[Place, int]:
-    """-1001 for nothing, as librdkafka says it. A first group's coordinator is told only when its topic was made."""
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
-    found: list[TopicPartition] = []
-
-    def is_told() -> bool:
-        with contextlib.suppress(KafkaException):
-            found[:] = consumer.committed([TopicPartition(*place) for place in places], timeout=20)
-        return bool(found)
-
-    try:
-        await_condition(is_told, f"the offsets of {group}", 30)
-        return {(p.topic, p.partition): p.offset for p in found}
     finally:
         consumer.close()
 
