@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sparkmirror.copy.copy import Copy
 from sparkmirror.copy.lease import FENCE_STEP, Lease, LeasePartition, Rules
-from sparkmirror.copy.receipt import COPIED, Receipt
+from sparkmirror.copy.receipt import COPIED, MAPPED, Receipt
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.client import Client
 from sparkmirror.net.cluster import Cluster
@@ -32,7 +32,7 @@ class Copied:
 
     @property
     def facts(self) -> list[str]:
-        return [f"{r.topic}-{r.partition} {r.kind} {r.error}" for r in self.receipts if r.kind != COPIED]
+        return [f"{r.topic}-{r.partition} {r.kind} {r.error}" for r in self.receipts if r.kind not in (COPIED, MAPPED)]
 
 
 def address(servers: str, alias: str = "A") -> ClusterAddress:
