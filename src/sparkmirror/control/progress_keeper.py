@@ -60,11 +60,11 @@ class ProgressKeeper:
 
     def is_told_all(self, positions: Mapping[Place, Standing]) -> bool:
         """Whether receipts have come of all that was copied, where the offset map is made of them."""
-        return all(
-            self.written.get(place, standing).next_offset >= standing.next_offset
-            for place, standing in positions.items()
-            if standing.translated
-        )
+        return all(self._is_told(place, standing) for place, standing in positions.items() if standing.translated)
+
+    def _is_told(self, place: Place, standing: Standing) -> bool:
+        known = self.written.get(place)
+        return known.next_offset >= standing.next_offset if known else standing.last_sequence < 0
 
     def write(self, positions: Mapping[Place, Standing], receipts: Iterable[Receipt]) -> None:
         """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
