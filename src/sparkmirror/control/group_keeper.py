@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -113,12 +113,20 @@ class GroupKeeper:
         now = time.time()
         before = self.view.reports
         self.view.reports = {report.group: report for report in reports}
-        for group, report in self.view.reports.items():
-            if not report.why:
-                self.view.synced_at[group] = now
-            elif report.why != (before[group].why if group in before else ""):
-                log.warning("flow %s: group %s: %s", self.flow.name, group, report.why)
+        self.view.synced_at |= {group: now for group, report in self.view.reports.items() if not report.why}
         self.view.round_at = now
+        for why, groups in new_reasons(before, self.view.reports).items():
+            more = f" (and {len(groups) - 1:,} more)" if len(groups) > 1 else ""
+            log.warning("flow %s: group %s%s: %s", self.flow.name, groups[0], more, why)
+
+
+def new_reasons(before: Mapping[str, GroupReport], now: Mapping[str, GroupReport]) -> dict[str, list[str]]:
+    """Groups by what could not be done for them, where that was not so the last time."""
+    found: dict[str, list[str]] = {}
+    for group, report in now.items():
+        if report.why and (group not in before or before[group].why != report.why):
+            found.setdefault(report.why, []).append(group)
+    return found
 
 
 def follows_groups(flow: FlowConfig) -> bool:

@@ -47,7 +47,7 @@ class GroupWorker:
             else:
                 groups[group], reports[group] = _move(group, offsets, translator)
         if task.emit:
-            self._emit(groups, reports)
+            self._try_to_emit(groups, reports)
         if task.sync:
             self._sync(groups, reports, task.rewind)
         return list(reports.values())
@@ -61,6 +61,14 @@ class GroupWorker:
         if self._backward is not None:
             self._backward.refresh()
         return Translator(self._target, task.names, self._forward, self._backward)
+
+    def _try_to_emit(self, groups: Mapping[str, Group], reports: dict[str, GroupReport]) -> None:
+        """That checkpoints can't be kept is no reason not to commit."""
+        try:
+            self._emit(groups, reports)
+        except SparkmirrorError as error:
+            for group in groups:
+                reports[group] = _but(reports[group], f"no checkpoint: {error}")
 
     def _emit(self, groups: Mapping[str, Group], reports: dict[str, GroupReport]) -> None:
         self._checkpoints.read_on()

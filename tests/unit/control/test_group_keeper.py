@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sparkmirror.control.group_keeper import Due, choose_groups, follows_groups, split_evenly
+from sparkmirror.control.group_keeper import Due, choose_groups, follows_groups, new_reasons, split_evenly
+from sparkmirror.groups.task import GroupReport
 from sparkmirror.net.groups import ListedGroup, Listing
 from sparkmirror.topology.choose import choose_group_filter
 from tests.support.flow_text import flow_of
@@ -54,3 +55,11 @@ def test_nobody_is_followed_if_nothing_is_emitted() -> None:
     """MirrorCheckpointConnectorTest: emit=false gives no tasks."""
     assert follows_groups(flow_of(""))
     assert not follows_groups(flow_of("emit.checkpoints.enabled=false\n"))
+
+
+def test_a_reason_is_said_once_for_all_groups_that_have_it() -> None:
+    before = {"a": GroupReport("a", why="x"), "b": GroupReport("b")}
+    now = {
+        name: GroupReport(name, why=why) for name, why in (("a", "x"), ("b", "x"), ("c", "x"), ("d", "y"), ("e", ""))
+    }
+    assert new_reasons(before, now) == {"x": ["b", "c"], "y": ["d"]}
