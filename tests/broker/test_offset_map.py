@@ -64,7 +64,7 @@ def test_records_whose_receipts_were_lost_are_in_the_map(pair: Pair, topic: str,
             mirror.await_topics(2)
             for heard in (True, False, False, heard_last):
                 write_some(pair.source, topic, 8, first=end_offsets(pair.source, topic)[0])
-                mirror.round(1.0, heard=heard)
+                mirror.round(0.7, heard=heard)
     with mirroring(file) as mirror:
         mirror.await_topics(2)
         mirror.round(1.0)
