@@ -189,6 +189,11 @@ def test_new_groups_and_a_target_topic_that_is_gone(pair: Pair, topic: str, tmp_
         assert "can't be read on the target" in groups.round()[topic].why
 
 
+def has_seen(mirror: LocalMirror, topic: str) -> bool:
+    landscape = mirror.keeper.view.landscape
+    return mirror.keeper.view.leads and landscape is not None and topic in landscape.source_topics
+
+
 def test_a_group_that_moved_gets_its_exact_place_back(pair: Pair, topic: str, tmp_path: Path) -> None:
     """Both ways, with offsets that differ: A's topic on B as `a.topic`, and what was read there is known on A."""
     here, there = f"a{uuid.uuid4().hex[:5]}", f"b{uuid.uuid4().hex[:5]}"
@@ -219,6 +224,7 @@ def test_a_group_that_moved_gets_its_exact_place_back(pair: Pair, topic: str, tm
         commit(pair.source, topic, {(topic, 0): source[0][3].offset})
         groups.round()
         assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): target[0][3].offset}
+        await_condition(lambda: has_seen(reverse, remote), "the way back to see the topic", 30)
         with groups_of(reverse) as returning:
             for index in (7, 9, 12):
                 commit(pair.target, topic, {(remote, 0): target[0][index].offset})

@@ -43,7 +43,7 @@ def test_what_cannot_be_is_refused_with_key_value_and_one_that_works(pair: Pair,
     shown = run_command("plan", str(file))
     assert shown.returncode == 1
     assert "replication.factor is 2, but cluster B has 1 live broker: set it to 1" in shown.stdout
-    assert "heartbeats.topic.replication.factor is 3, but cluster B has 1 live broker: set it to 1" in shown.stdout
+    assert "checkpoints.topic.replication.factor is 3, but cluster B has 1 live broker: set it to 1" in shown.stdout
 
 
 def test_identity_both_ways_is_refused_by_plan_and_run(pair: Pair, tmp_path: Path) -> None:
