@@ -2,6 +2,7 @@
 
 A broker takes the next request of a connection when it has answered the last one. So it works on several at a time
 only if they come over several connections; that more than one is under way on each keeps it from waiting for us.
+Over a single one each commit waits by itself for the coordinator, which gathers what it stores, and for followers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.channel import REQUEST_TIMEOUT_S, Channel
 from sparkmirror.net.cluster import Cluster, pick_version
 
-MOST_CONNECTIONS = 8
+MOST_CONNECTIONS = 32
 WORTH_A_CONNECTION = 32  # requests
 UNDER_WAY = 2  # on each
 _LOOK_S = 1.0
