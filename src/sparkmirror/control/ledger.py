@@ -53,8 +53,8 @@ class Ledger:
                     book.say(place, receipt.error)
                 elif receipt.kind != MAPPED and (receipt.kind != COPIED or receipt.target_end >= 0):
                     said[receipt.flow, place] = receipt
-                if receipt.standing:
-                    moved.setdefault(receipt.flow, {})[place] = receipt.standing
+                if standing := receipt.standing:
+                    moved.setdefault(receipt.flow, {})[place] = standing
                 self._count(receipt)
                 if receipt.kind == WAITING:  # said also if it has passed by the end of the round
                     book.note_trouble(place, WAITING, receipt.error, now)

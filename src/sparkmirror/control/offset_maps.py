@@ -57,9 +57,8 @@ def collect_runs(receipts: Iterable[Receipt]) -> list[tuple[Place, Ids, Run]]:
     """Of partitions with translated offsets."""
     found = []
     for receipt in receipts:
-        standing = receipt.standing
-        if receipt.target_first >= 0 and standing is not None and standing.translated:
-            run = Run(receipt.source_first, receipt.target_first, receipt.source_end - receipt.source_first)
+        run, standing = receipt.run, receipt.standing
+        if run is not None and standing is not None and standing.translated:
             ids = Ids(standing.source_id, standing.target_id)
             found.append(((receipt.topic, receipt.partition), ids, run))
     return found

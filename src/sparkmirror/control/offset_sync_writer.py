@@ -16,7 +16,6 @@ from sparkmirror.offsets.offset_syncs import encode_key, encode_value
 from sparkmirror.offsets.sync_rule import OffsetPair, SyncRule
 from sparkmirror.topology.internal_topics import plan_offset_syncs_topic
 from sparkmirror.topology.policy import ReplicationPolicy
-from sparkmirror.topology.run import Run
 
 MOST_WAITING = 64  # a partition: as many as MirrorMaker 2 remembers
 DELAYED_S = 60.0  # MirrorMaker 2 sends the newest of a partition with each flush of its offsets, once a minute
@@ -43,11 +42,10 @@ class OffsetSyncWriter:
             return
         with self._lock:
             for receipt in receipts:
-                if receipt.kind == COPIED and receipt.target_first >= 0:
+                if receipt.kind == COPIED and receipt.run is not None:
                     place = (receipt.topic, receipt.partition)
                     rule = self._rules.setdefault(place, SyncRule(self._lag_max))
-                    length = receipt.source_end - receipt.source_first
-                    self._wait(place, rule.take(Run(receipt.source_first, receipt.target_first, length)))
+                    self._wait(place, rule.take(receipt.run))
 
     def write(self) -> None:
         """What waits. What can't be written now waits on, the newest of it."""

@@ -11,7 +11,7 @@ from sparkmirror.copy.beginning import Beginner
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import Lease, LeasePartition
 from sparkmirror.copy.log_start import first_timestamp
-from sparkmirror.copy.position import PositionFinder
+from sparkmirror.copy.position import WAITS, PositionFinder
 from sparkmirror.copy.row_feed import RowFeed
 from sparkmirror.copy.row_reader import RowReader
 from sparkmirror.copy.row_write import Found
@@ -19,8 +19,6 @@ from sparkmirror.copy.source_view import ClusterView
 from sparkmirror.errors import MirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.topology.standing import Standing
-
-WAITS = "the target's replicas are behind its leader, or an earlier lease may still write"
 
 
 class FlowFinder:

@@ -43,6 +43,7 @@ from sparkmirror.protocol import codes
 from sparkmirror.topology.run import pair_up
 from sparkmirror.topology.standing import OTHERS, Standing
 
+WAITS = "the target's replicas are behind its leader, or an earlier lease may still write"
 MERGED = "several partitions are written into one of the target"
 
 

@@ -57,6 +57,13 @@ class Receipt:
     def standing(self) -> Standing | None:
         return Standing(*json.loads(self.stands)) if self.stands else None
 
+    @property
+    def run(self) -> Run | None:
+        """None if it tells of no records' places."""
+        if self.target_first < 0:
+            return None
+        return Run(self.source_first, self.target_first, self.source_end - self.source_first)
+
 
 class _Run:
     """A range that grows in place: an answer comes for each batch, a receipt goes out once a second."""
@@ -126,7 +133,7 @@ class ReceiptBook:
                     source_end=run.source_end,
                     target_first=run.target,
                     target_end=run.target_end,
-                    stands=json.dumps(standing),
+                    stands=_encode(standing),
                 )
             )
 
@@ -134,8 +141,7 @@ class ReceiptBook:
         """So many offsets of holes were passed over: the target's offsets are the smaller ones from here on."""
         run = self._runs.get(place)
         if run is None:
-            stands = json.dumps(standing) if standing else ""
-            self._closed.append(self._receipt(place, COPIED, holes=count, stands=stands))
+            self._closed.append(self._receipt(place, COPIED, holes=count, stands=_encode(standing)))
         else:
             run.holes += count
             run.standing = standing
@@ -187,9 +193,13 @@ class ReceiptBook:
                     holes=run.holes,
                     fill_ms=round(run.fill_s * 1000),
                     bytes=run.bytes,
-                    stands=json.dumps(run.standing) if run.standing else "",
+                    stands=_encode(run.standing),
                 )
             )
 
     def _receipt(self, place: Place, kind: str, **fields: int | str) -> Receipt:
         return Receipt(flow=self._flow, topic=place[0], partition=place[1], kind=kind, **fields)  # type: ignore[arg-type]
+
+
+def _encode(standing: Standing | None) -> str:
+    return json.dumps(standing) if standing else ""

@@ -22,7 +22,7 @@ from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.log_start import first_timestamp
 from sparkmirror.copy.place import Place, Position
-from sparkmirror.copy.position import PositionFinder
+from sparkmirror.copy.position import WAITS, PositionFinder
 from sparkmirror.copy.slow_fill import fill_slowly
 from sparkmirror.copy.source_view import ClusterView
 from sparkmirror.errors import MirrorError, SparkmirrorError
@@ -182,8 +182,7 @@ class Scout:
                     {} if target_node in known[1] else {target_node: self._target.connect(target_node)},
                 )
             )
-        waits = "the target's replicas are behind its leader, or an earlier lease may still write"
-        self._tell([Finding(c, places[c], waits) for i, c in enumerate(cursors) if i not in found])
+        self._tell([Finding(c, places[c], WAITS) for i, c in enumerate(cursors) if i not in found])
         plain = {i: f for i, f in found.items() if isinstance(f, MirrorError) or not (f.is_news or f.log_start)}
         self._tell([Finding(cursors[i], places[cursors[i]], f) for i, f in plain.items()])
         for index in found.keys() - plain.keys():

@@ -106,7 +106,7 @@ class RecordsFlow:
         )
 
     def _take(self, receipts: list[Receipt]) -> None:
-        moved = {(r.topic, r.partition): r.standing for r in receipts if r.standing}
+        moved = {(r.topic, r.partition): standing for r in receipts if (standing := r.standing)}
         with self._lock:
             self._standings |= moved
             for receipt in receipts:
