@@ -35,7 +35,7 @@ Properties = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Clusters = Annotated[
     list[str] | None,
-    typer.Option("--clusters", metavar="ALIAS...", help="Run only the flows into these clusters."),
+    typer.Option("--clusters", metavar="ALIAS...", help="Only the flows into these clusters."),
 ]
 
 
@@ -94,10 +94,7 @@ def run(
 def status(
     file: Properties,
     as_json: AsJson = False,
-    clusters: Annotated[
-        list[str] | None,
-        typer.Option("--clusters", metavar="ALIAS...", help="Show only the flows into these clusters."),
-    ] = None,
+    clusters: Clusters = None,
 ) -> None:
     """See how every partition stands, with or without a running mirror.
 
@@ -123,10 +120,7 @@ def groups(
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="NAME", help="Only this one; may be given again.")
     ] = None,
-    clusters: Annotated[
-        list[str] | None,
-        typer.Option("--clusters", metavar="ALIAS...", help="Only the flows into these clusters."),
-    ] = None,
+    clusters: Clusters = None,
 ) -> None:
     """See where consumer groups stand on both sides, with or without a running mirror.
 
@@ -188,10 +182,7 @@ def config(
 def plan(
     file: Properties,
     as_json: AsJson = False,
-    clusters: Annotated[
-        list[str] | None,
-        typer.Option("--clusters", metavar="ALIAS...", help="Plan only the flows into these clusters."),
-    ] = None,
+    clusters: Clusters = None,
 ) -> None:
     """See what a run would make and change: topics, partitions, configurations, rights.
 
@@ -212,10 +203,7 @@ def plan(
 def doctor(
     file: Properties,
     as_json: AsJson = False,
-    clusters: Annotated[
-        list[str] | None,
-        typer.Option("--clusters", metavar="ALIAS...", help="Try only the flows into these clusters."),
-    ] = None,
+    clusters: Clusters = None,
 ) -> None:
     """Try all that a run will need, before a run. Changes nothing on either cluster.
 
