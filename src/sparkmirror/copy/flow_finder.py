@@ -15,6 +15,7 @@ from sparkmirror.copy.position import WAITS, PositionFinder
 from sparkmirror.copy.row_feed import RowFeed
 from sparkmirror.copy.row_reader import RowReader
 from sparkmirror.copy.row_write import Found
+from sparkmirror.copy.sides import Sides
 from sparkmirror.copy.source_view import ClusterView
 from sparkmirror.errors import MirrorError
 from sparkmirror.net.cluster import Cluster
@@ -41,7 +42,7 @@ class FlowFinder:
         self._read_hint = read_hint
         self._leased = {(p.topic, p.partition): p for p in lease.partitions}
         view = ClusterView(source, self._isolation)
-        self._finder = PositionFinder(view, self._target, lease.producer_id, lease.rules, unguarded_ok)
+        self._finder = PositionFinder(Sides(view, self._target, lease.producer_id, lease.rules, unguarded_ok))
 
     def open(self, topic: str, partition: int) -> tuple[LeasePartition, int | None]:
         leased = self._leased[topic, partition]

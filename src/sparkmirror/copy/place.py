@@ -85,6 +85,18 @@ class Position:
     runs: tuple[Run, ...] = ()
     is_news: bool = False
 
+    @classmethod
+    def of(cls, hint: Standing) -> Position:
+        return cls(
+            next_offset=hint.next_offset,
+            target_next=hint.target_end,
+            last_sequence=hint.last_sequence,
+            source_epoch=hint.source_epoch,
+            log_start=hint.log_start,
+            translated=hint.translated,
+            equal_end=hint.equal_end,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Ends:
@@ -92,6 +104,10 @@ class Ends:
 
     state: ProducerState | None
     log_end: int
+
+    def last_sequence(self, if_forgotten: int = -1) -> int:
+        """As the leader counts: -1 if it forgot our records and has seen only markers since."""
+        return self.state.last_sequence if self.state else if_forgotten
 
 
 def standing_of(place: Place, position: Position) -> Standing:

@@ -23,6 +23,7 @@ from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.log_start import first_timestamp
 from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.position import WAITS, PositionFinder
+from sparkmirror.copy.sides import Sides
 from sparkmirror.copy.slow_fill import fill_slowly
 from sparkmirror.copy.source_view import ClusterView
 from sparkmirror.errors import MirrorError, SparkmirrorError
@@ -78,7 +79,7 @@ class Scout:
         self._target = target
         self._may_write = may_write
         view = ClusterView(source, lease.rules.isolation, lease.rules.skip_producers)
-        self._finder = PositionFinder(view, target, lease.producer_id, lease.rules, unguarded_ok)
+        self._finder = PositionFinder(Sides(view, target, lease.producer_id, lease.rules, unguarded_ok))
         self.writing = threading.Lock()  # held while a thread of the scout's writes to the target
         self._beginner = Beginner(
             target=target,

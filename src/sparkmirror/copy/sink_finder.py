@@ -15,6 +15,7 @@ from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.position import PositionFinder
 from sparkmirror.copy.row_feed import RowFeed, TailCheck
 from sparkmirror.copy.row_write import Found
+from sparkmirror.copy.sides import Sides
 from sparkmirror.copy.sink_position import MicroBatch, count_ahead, plan_base
 from sparkmirror.copy.source_view import RowsView
 from sparkmirror.copy.tail import data_batches, read_tail
@@ -127,7 +128,8 @@ class SinkFinder:
     def _find_by_offset(self, place: Place, feed: RowFeed) -> Found | str:
         first = feed.first
         assert first is not None
-        finder = PositionFinder(RowsView(first), self._target, self._producer_id, self._rules, lambda: True)
+        sides = Sides(RowsView(first), self._target, self._producer_id, self._rules, lambda: True)
+        finder = PositionFinder(sides)
         position = finder.find([place]).get(0)
         if position is None:
             return BEHIND
