@@ -18,10 +18,11 @@ from typing import Protocol
 from sparkmirror.copy.appender import Appender, Filled
 from sparkmirror.copy.beginning import NoteStanding
 from sparkmirror.copy.cursor import Cursor, State
-from sparkmirror.copy.fetcher import LONGEST_WAIT_MS, Fetcher
+from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.copy.followers import Followers
 from sparkmirror.copy.lease import TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
+from sparkmirror.copy.pace import LONGEST_WAIT_MS
 from sparkmirror.copy.place import Position
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.copy.roster import Roster

@@ -12,17 +12,12 @@ from collections.abc import Iterable
 
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import Bounds
+from sparkmirror.copy.pace import Pace
 from sparkmirror.net.channel import Channel
 from sparkmirror.net.cluster import group_by
 from sparkmirror.protocol import codes, fetch
 
 PARTITION_BYTES = 4 << 20
-BUSY_BYTES = 64 << 10
-GATHER_BYTES = 1 << 20
-GATHER_MS = 10
-FIRST_WAIT_MS = 50
-LONGEST_WAIT_MS = 2000
-GATHERING_WAIT_MS = 500  # Kafka's own default, where the user wants a fetch to wait for some bytes
 
 Asked = tuple[int, int]  # term and offset
 
@@ -35,12 +30,10 @@ class Fetcher:
         self.channel = channel
         self.reserved_bytes = 0
         self.paused_until = 0.0  # the broker throttles us
-        self._wait_ms = FIRST_WAIT_MS
-        self._last_bytes = 0
+        self._pace = Pace(bounds)
+        self._asked_at = 0.0
         self._isolation = isolation
-        self._bounds = bounds
         self._partition_bytes = bounds.partition_bytes or PARTITION_BYTES
-        self._longest_wait_ms = LONGEST_WAIT_MS if bounds.fetch_wait_ms is None else bounds.fetch_wait_ms
         by_id = channel.supports(fetch.API_KEY, fetch.BY_ID)
         self.version = fetch.BY_ID if by_id else fetch.BY_NAME
         self._session_id = 0
@@ -53,20 +46,13 @@ class Fetcher:
         return not self.channel.pending
 
     def ask(self, cursors: Iterable[Cursor], max_bytes: int, left_ms: int, rack: str = "") -> None:
-        """Send the next fetch for exactly these cursors. From a `rack`, a leader may name a follower to read from.
-
-        A partition that joins must wait until the fetch under way is answered. So the first waits of a session are
-        short, and get longer while nothing arrives and nobody joins.
-        While much arrives, the broker is asked to gather for a few milliseconds: a fetch for each producer's
-        batch would cost more than the copy. A single record is never waited with.
-        """
+        """Send the next fetch for exactly these cursors. From a `rack`, a leader may name a follower to read from."""
         wanted = {cursor: (cursor.term, cursor.fetch_offset) for cursor in cursors}
         full = self._epoch == fetch.FULL_SESSION_EPOCH
         changed = [c for c, asked in wanted.items() if full or self._known.get(c) != asked]
         left = [] if full else [c for c in self._known if c not in wanted]
-        if full or left or len(wanted) != len(self._known) or self._last_bytes >= BUSY_BYTES:
-            self._wait_ms = FIRST_WAIT_MS
-        max_wait_ms, min_bytes = self._plan_wait()
+        is_other = full or bool(left) or len(wanted) != len(self._known)
+        max_wait_ms, min_bytes = self._pace.plan(is_other=is_other)
         max_wait_ms = min(max_wait_ms, left_ms)
         body = fetch.encode_fetch(
             self.version,
@@ -83,18 +69,8 @@ class Fetcher:
         self._known = wanted
         self._cursors = {(c.source_key, c.leased.partition): c for c in wanted}
         self.reserved_bytes = max_bytes
+        self._asked_at = time.monotonic()
         self._send(body, self.channel.request_timeout_s + max_wait_ms / 1000)
-
-    def _plan_wait(self) -> tuple[int, int]:
-        """How long the broker may wait, and for how many bytes."""
-        wait_ms = min(self._wait_ms, self._longest_wait_ms)
-        self._wait_ms = min(2 * self._wait_ms, self._longest_wait_ms)
-        wanted = self._bounds.fetch_min_bytes
-        if wanted is not None and wanted > 1:
-            return GATHERING_WAIT_MS if self._bounds.fetch_wait_ms is None else self._bounds.fetch_wait_ms, wanted
-        if self._last_bytes >= BUSY_BYTES:
-            return min(GATHER_MS, wait_ms), GATHER_BYTES
-        return wait_ms, 1
 
     def _wish(self, cursor: Cursor) -> fetch.FetchPartition:
         return fetch.FetchPartition(
@@ -108,7 +84,6 @@ class Fetcher:
     def take(self, frame: memoryview) -> list[tuple[Cursor, fetch.FetchedPartition]]:
         """What an answer brings for cursors that still stand where they asked."""
         self.reserved_bytes = 0
-        self._last_bytes = len(frame)
         answer = fetch.parse_fetch(self.version, frame)
         if answer.throttle_ms:
             self.paused_until = time.monotonic() + answer.throttle_ms / 1000
@@ -122,6 +97,8 @@ class Fetcher:
             cursor = self._cursors.get((fetched.topic, fetched.partition))
             if cursor and self._known[cursor] == (cursor.term, cursor.fetch_offset):
                 news.append((cursor, fetched))
+        has_records = any(fetched.records for _, fetched in news)
+        self._pace.note(len(frame), has_records=has_records, took_s=time.monotonic() - self._asked_at)
         return news
 
     def leave(self) -> None:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from sparkmirror.copy.cursor import Cursor
-from sparkmirror.copy.fetcher import GATHERING_WAIT_MS, LONGEST_WAIT_MS, PARTITION_BYTES, Fetcher
+from sparkmirror.copy.fetcher import PARTITION_BYTES, Fetcher
 from sparkmirror.copy.lease import Bounds, LeasePartition
+from sparkmirror.copy.pace import GATHERING_WAIT_MS, LONGEST_WAIT_MS
 from sparkmirror.net.channel import Channel
 
 # replica id, max wait ms, min bytes, max bytes: the head of every version
