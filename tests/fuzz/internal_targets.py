@@ -12,7 +12,10 @@ from tests.fuzz.target import Target
 
 _STANDING = Standing(43, 42, 43, 7, 5, "why", "source-id", "target-id")
 _FACT = Fact(kind="stopped", name="gap", error="offsets 1..2", since="2026-01-31T10:00:00.000Z")
-_LEADER = b'{"driver":"8c","host":"h","pid":12,"since_ms":1000,"released":true}'
+_LEADER = (
+    b'{"driver":"8c","host":"h","pid":12,"since_ms":1000,"released":true,"seen":{"at_ms":1,"lag":[["t",0,3]],"more":0},'
+    b'"halt":{"number":7,"by":"u@h","why":"failover","since_ms":5},"at_rest":true}'
+)
 
 # No key below holds a line end, so that one can stand between key and value.
 _BETWEEN = b"\n"

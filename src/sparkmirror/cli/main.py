@@ -33,6 +33,16 @@ Properties = Annotated[
     typer.Argument(metavar="FILE", help="A MirrorMaker 2 properties file, as it is.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+OneFlow = Annotated[str, typer.Option("--flow", metavar="'A->B'", help="The flow, as in the file.", show_default=False)]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group", metavar="NAME", help="Only this group, may be given again; else those that the flow follows."
+    ),
+]
+Wait = Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for the copy.")]
+Force = Annotated[bool, typer.Option("--force", help="Go on where something is missing, and say what.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, and show what would be done.")]
 Clusters = Annotated[
     list[str] | None,
     typer.Option("--clusters", metavar="ALIAS...", help="Only the flows into these clusters."),
@@ -104,8 +114,8 @@ def status(
     or unknown (a leader does not answer), with "translated" where the target's
     offsets differ from the source's.
 
-    Exit code 0: all is well, 1: a partition is stopped, 2: wrong use,
-    3: a cluster can't be reached.
+    Exit code 0: all is well, 1: a partition is stopped or a flow is halted,
+    2: wrong use, 3: a cluster can't be reached.
     """
     from sparkmirror.cli import status as status_command  # noqa: PLC0415 - Kafka's schemas only when needed
 
@@ -137,6 +147,90 @@ def groups(
 
     question = Question(file=file, clusters=tuple(clusters or ()), as_json=as_json)
     raise typer.Exit(groups_command.groups(question, tuple(group or ())))
+
+
+@app.command()
+def failover(
+    file: Properties,
+    flow: OneFlow,
+    group: Groups = None,
+    wait: Wait = 60.0,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let consumers of A go over to B, at their exact places.
+
+    1. Stop producers and consumers of A.
+    2. [bold]sparkmirror failover mm2.properties --flow 'A->B'[/bold]
+    3. Start them on B. Nothing is read again, nothing is missed.
+
+    It waits until all is mirrored, halts the flow, commits on B where each group goes on
+    there, and prints what it did. The flow stays halted, whoever runs the mirror, until
+    [bold]sparkmirror failback[/bold]. If something is not mirrored in time it says what, and changes
+    nothing. If A can't be reached it waits for nothing and takes the newest checkpoints:
+    a group reads again at most what it consumed since its last sync.
+
+    Groups that have members on B are left alone, and no group goes back. STATE is moved,
+    in-place (was there already), ahead (has read on there), short (it has read records
+    that are not mirrored), active (has members there), unknown or refused. It can be
+    repeated at any time.
+
+    Exit code 0: all is moved, 1: something is missing or was not moved, 2: wrong use,
+    3: B can't be reached.
+    """
+    from sparkmirror.cli import failover as failover_command  # noqa: PLC0415 - Kafka's schemas only when needed
+
+    settings = failover_command.SwitchSettings(
+        file=file,
+        flow=flow,
+        groups=tuple(group or ()),
+        wait_s=wait,
+        force=force,
+        dry_run=dry_run,
+        as_json=as_json,
+    )
+    raise typer.Exit(failover_command.failover(settings))
+
+
+@app.command()
+def failback(
+    file: Properties,
+    flow: OneFlow,
+    group: Groups = None,
+    wait: Wait = 60.0,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give consumers that went over to B their exact places back on A, and let A->B go on.
+
+    1. Stop producers and consumers of B.
+    2. [bold]sparkmirror failback mm2.properties --flow 'A->B'[/bold]
+    3. Start them on A.
+
+    What a group has read of A.orders on B it does not read again of orders on A. If the
+    file has a flow B->A it waits until all of that is mirrored, and groups of B's own
+    topics go over to their remote topics on A. Then the halt of A->B is lifted.
+
+    Groups that have members on A are left alone, and no group goes back. It can be
+    repeated at any time, and --force lifts the halt whatever is missing.
+
+    Exit code 0: all is moved, 1: something is missing or was not moved, 2: wrong use,
+    3: a cluster can't be reached.
+    """
+    from sparkmirror.cli import failover as failover_command  # noqa: PLC0415 - Kafka's schemas only when needed
+
+    settings = failover_command.SwitchSettings(
+        file=file,
+        flow=flow,
+        groups=tuple(group or ()),
+        wait_s=wait,
+        force=force,
+        dry_run=dry_run,
+        as_json=as_json,
+    )
+    raise typer.Exit(failover_command.failback(settings))
 
 
 @app.command()

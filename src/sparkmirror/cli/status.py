@@ -11,6 +11,7 @@ from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.questions import Question, Showing, ask
+from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.log import one_line, timestamp
 from sparkmirror.control.survey import FlowSurvey, survey_flows
 from sparkmirror.control.survey_document import survey_document
@@ -54,7 +55,7 @@ def exit_code(surveys: Iterable[FlowSurvey]) -> int:
     surveys = list(surveys)
     if not all(survey.is_whole for survey in surveys):
         return UNREACHABLE
-    return STOPPED_SOMEWHERE if any(survey.stopped for survey in surveys) else 0
+    return STOPPED_SOMEWHERE if any(survey.stopped or survey.halt for survey in surveys) else 0
 
 
 # -- words
@@ -116,6 +117,8 @@ def plain(surveys: Sequence[FlowSurvey]) -> Iterator[str]:
         if index:
             yield ""
         yield heading(survey)
+        if survey.halt:
+            yield f"  {halt_text(survey.flow, survey.halt)}"
         if survey.problem:
             yield f"  {one_line(survey.problem)}"
         elif not survey.topics:
@@ -135,6 +138,8 @@ def draw(surveys: Sequence[FlowSurvey], room: int) -> Iterator[RenderableType]:
         if index:
             yield ""
         yield Text(heading(survey), style="bold" if survey.running else "bold yellow")
+        if survey.halt:
+            yield Text(f"  {halt_text(survey.flow, survey.halt)}", style="yellow")
         if survey.problem:
             yield Text(f"  {one_line(survey.problem)}", style="red")
         elif not survey.topics:

@@ -21,6 +21,7 @@ from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs
 from sparkmirror.protocol import codes
 from sparkmirror.sync.topics import NewTopic, TopicMaker
 from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.policy import looks_like_heartbeats
 from sparkmirror.topology.select import TopicPair, TopicPlan, TopicSelector, plan_topics
 from sparkmirror.topology.standing import Standing
 
@@ -232,6 +233,15 @@ def _copied(leased: LeasePartition, known: Standing | None) -> int | None:
 def _keep_hidden(cluster: Cluster, topics: Collection[str]) -> set[str]:
     answers = cluster.fetch_metadata(sorted(topics)).topics if topics else {}
     return {name for name, info in answers.items() if info.error in codes.FORBIDDEN}
+
+
+def count_missing(ends: Mapping[Place, Ends]) -> dict[Place, int]:
+    """Records that a consumer of the target would miss, those of open transactions among them."""
+    return {
+        place: end.lag + end.source_high - end.source
+        for place, end in ends.items()
+        if not looks_like_heartbeats(place[0])
+    }
 
 
 def count_partitions(metadata: Metadata) -> dict[str, int]:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address, reader_address, writer_address
-from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place
+from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place, count_missing
 from sparkmirror.control.fact_writer import FactWriter
+from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.leadership import SKEW_MARGIN_S, longest_lease_s, silence_limit_s
 from sparkmirror.control.ledger import Ledger
@@ -33,6 +34,8 @@ from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.rights import may_use_transactions, may_write_markers
 from sparkmirror.offsets.claims import Claims
+from sparkmirror.offsets.halts import Halt
+from sparkmirror.offsets.seen import Seen
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.leases import plan_leases
@@ -62,6 +65,12 @@ class View:
     leads: bool = False
     generation: int = -1
     problem: str = ""
+    halt: Halt | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this driver is the one to copy, and copying is wanted."""
+        return self.leads and self.halt is None
 
 
 class FlowKeeper:
@@ -138,7 +147,7 @@ class FlowKeeper:
     ) -> list[Lease]:
         """Leases for the next round; none while there is nothing to do or another driver leads."""
         view = self.view
-        if not view.leads or view.landscape is None or self._producer_id is None or self._is_stale.is_set():
+        if not view.is_active or view.landscape is None or self._producer_id is None or self._is_stale.is_set():
             return []
         wanted = {(p.topic, p.partition): p for p in view.landscape.partitions}
         if stop_at is not None:
@@ -182,14 +191,14 @@ class FlowKeeper:
     def plan_heartbeat(self) -> Heartbeat | None:
         """The heartbeat that a task shall emit for this flow, if it is to and can."""
         interval_s = self.flow.heartbeats.interval_s
-        if interval_s is None or not self.view.leads or not self._upkeep.has_heartbeats:
+        if interval_s is None or not self.view.is_active or not self._upkeep.has_heartbeats:
             return None
         topic = self._discovery.selector.policy.heartbeats_topic()
         return Heartbeat(source=self.flow.source.alias, target=self._writer, topic=topic, interval_s=interval_s)
 
     def plan_empty(self, round_number: int, *, calm: bool) -> Lease | None:
         """A lease that copies nothing, for what else a task may have to do."""
-        if not self.view.leads or self._producer_id is None:
+        if not self.view.is_active or self._producer_id is None:
             return None
         return Lease(
             lease_id=f"{round_number}.{self.flow.name}.0",
@@ -234,7 +243,7 @@ class FlowKeeper:
 
     def _write_syncs(self) -> None:
         """Nothing of ours depends on them: that they can't be written is said where their topic is made."""
-        if self.view.leads:
+        if self.view.is_active:
             try:
                 self._syncs.write()
             except SparkmirrorError as error:
@@ -252,7 +261,9 @@ class FlowKeeper:
                 led = self.view.leads
                 self._tend_leadership()
                 self._refresh_progress()
-                if time.monotonic() >= next_look or (self.view.leads and not led):
+                if self.view.halt is not None:
+                    next_look = 0.0  # as soon as it goes on
+                elif time.monotonic() >= next_look or (self.view.leads and not led):
                     self._look()
                     next_look = time.monotonic() + self._until_next_look_s()
                     next_measure = time.monotonic() + MEASURE_EVERY_S
@@ -349,7 +360,8 @@ class FlowKeeper:
         self._note_leadership()
         silent_s = time.monotonic() - self._last_change
         if self.view.leads:
-            if silent_s >= self.flow.lease_s or (self.is_calm and not self.may_be_calm):
+            wants_calm = self.is_calm and not self.may_be_calm
+            if silent_s >= self.flow.lease_s or wants_calm or self._claims.has_rest_to_say:
                 self.view.generation = self._claims.lead(self._longest_s(self.is_calm))
                 self._note_leadership()
         elif self._ready.is_set() and (not self._has_led or self._is_vacant(silent_s)):
@@ -360,6 +372,7 @@ class FlowKeeper:
         return leader is None or leader.released or silent_s > silence_limit_s(self.flow.lease_s)
 
     def _note_leadership(self) -> None:
+        self._note_halt()
         leader = self._claims.leader
         generation = leader.generation if leader else -1
         if generation != self._last_generation:
@@ -373,6 +386,28 @@ class FlowKeeper:
         else:
             log.warning("flow %s: another driver leads, standing by", self.flow.name)
         self._changed()
+
+    def _note_halt(self) -> None:
+        halt = self._claims.halt
+        if halt == self.view.halt:
+            return
+        self.view.halt = halt
+        if halt:
+            log.warning("flow %s: %s", self.flow.name, halt_text(self.flow.name, halt))
+        else:
+            log.info("flow %s: goes on, the halt was lifted", self.flow.name)
+        self._changed()
+
+    @property
+    def owes_rest(self) -> bool:
+        """Whether it leads a halted flow and `note_rest` was not called yet."""
+        return self.view.leads and self.view.halt is not None and self._claims.rested != self.view.halt.number
+
+    def note_rest(self) -> None:
+        """Nothing of the halted flow is under way, and its progress is written: whoever halted it waits for this."""
+        if self.view.halt is not None:
+            self._claims.rested = self.view.halt.number
+            self._wake.set()
 
     def _look(self) -> None:
         with admin_step(self.flow):
@@ -409,6 +444,7 @@ class FlowKeeper:
             if self.view.ends is None or not self.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
                 self.view.ends = self._discovery.fetch_ends(landscape.partitions, self.progress.written)
                 self._ends_at = time.monotonic()
+                self._claims.seen = Seen.of(int(time.time() * 1000), count_missing(self.view.ends))
             self._note_facts(landscape, self.view.ends)
 
     def _until_next_look_s(self) -> float:

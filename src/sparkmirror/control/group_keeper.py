@@ -54,6 +54,7 @@ class GroupKeeper:
         self._source = Cluster(flow_address(self.flow.source, self.flow))
         self._groups: tuple[str, ...] = ()
         self._due = Due(self.flow)
+        self._turning = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"groups {self.flow.name}", daemon=True)
 
@@ -68,11 +69,17 @@ class GroupKeeper:
 
     def _run(self) -> None:
         while not self._stop.wait(TICK_S):
-            if self._keeper.view.leads and self._keeper.view.landscape is not None:
-                try:
-                    self.turn(time.monotonic())
-                except SparkmirrorError as error:
-                    log.warning("flow %s: consumer groups: %s; trying again", self.flow.name, error)
+            with self._turning:
+                if self._keeper.view.is_active and self._keeper.view.landscape is not None:
+                    try:
+                        self.turn(time.monotonic())
+                    except SparkmirrorError as error:
+                        log.warning("flow %s: consumer groups: %s; trying again", self.flow.name, error)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn may be under way. One that begins later heeds what the flow's view says now."""
+        return self._turning.locked()
 
     def turn(self, now: float) -> None:
         """Do what is due."""

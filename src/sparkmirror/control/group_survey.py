@@ -80,6 +80,23 @@ def _survey(flow: FlowConfig, flows: Sequence[FlowConfig], only: Sequence[str]) 
         return GroupSurvey(flow=flow.name, problem=str(error))
 
 
+def open_translator(
+    flow: FlowConfig, back: Storage, source: tuple[Cluster, Metadata], target: tuple[Cluster, Metadata]
+) -> Translator:
+    """From the source to the target. Topics that are not there are not made. `back`: of the other way."""
+    (here, here_is), (there, there_is) = source, target
+    selector = TopicSelector.of(flow)
+    pairs = plan_topics(count_partitions(here_is), count_partitions(there_is), selector).pairs
+    names = Names.of(pairs, here_is.topics, selector.policy, flow.target.alias)
+    forward = MapReader(there, Storage.of(flow))
+    if Storage.of(flow).progress in there_is.topics:
+        forward.refresh()
+    backward = MapReader(here, back) if back.progress in here_is.topics else None
+    if backward:
+        backward.refresh()
+    return Translator(there, names, forward, backward)
+
+
 class _Look:
     def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster, back: Storage) -> None:
         self._flow, self._source, self._target, self._back = flow, source, target, back
@@ -91,7 +108,7 @@ class _Look:
         shares = {g: "share groups are not followed" for g, found in listing.groups.items() if found.type == "share"}
         here, there = self._source.fetch_metadata(), self._target.fetch_metadata()
         offsets = fetch_group_offsets(self._source, groups)
-        translator = self._open(here, there)
+        translator = open_translator(self._flow, self._back, (self._source, here), (self._target, there))
         places = {place for found in offsets.values() if isinstance(found, dict) for place in found}
         translator.look(places)
         on_target, states = fetch_group_offsets(self._target, groups), describe_groups(self._target, groups)
@@ -105,19 +122,6 @@ class _Look:
                 continue
             rows += self._rows(group, found, known, states[group], translator, ends)
         return GroupSurvey(flow=self._flow.name, rows=tuple(rows), left_out=left_out)
-
-    def _open(self, here: Metadata, there: Metadata) -> Translator:
-        selector = TopicSelector.of(self._flow)
-        pairs = plan_topics(count_partitions(here), count_partitions(there), selector).pairs
-        names = Names.of(pairs, here.topics, selector.policy, self._flow.target.alias)
-        storage = Storage.of(self._flow)
-        forward = MapReader(self._target, storage)
-        if storage.progress in there.topics:
-            forward.refresh()
-        backward = MapReader(self._source, self._back) if self._back.progress in here.topics else None
-        if backward:
-            backward.refresh()
-        return Translator(self._target, names, forward, backward)
 
     def _rows(
         self,

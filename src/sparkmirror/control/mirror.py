@@ -18,7 +18,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -207,7 +207,7 @@ class Mirror:
             flow = self._records.get(keeper.flow.name)
             view = keeper.view
             if flow is not None:
-                places = view.landscape.partitions if view.leads and view.landscape else ()
+                places = view.landscape.partitions if view.is_active and view.landscape else ()
                 flow.tend(
                     [(p.topic, p.partition) for p in places],
                     lambda k=keeper: next(iter(self._plan_flow(k, 1, 0)), None),  # type: ignore[misc]
@@ -300,6 +300,7 @@ class Mirror:
         if now >= self._restart_at:
             self._restart_queries(now)
         self._tend_records()
+        self._tend_halts()
         if now >= self._next_status:
             self._next_status = now + STATUS_EVERY_S
             self._write_status()
@@ -345,6 +346,22 @@ class Mirror:
                 return
             self._told.clear()
 
+    def _write_last(self, flow: str, hints: Mapping[Place, Standing]) -> None:
+        """Progress of what no receipt will tell any more."""
+        self._keeper(flow).write_progress({place: s for place, s in hints.items() if not s.translated})
+
+    def _tend_halts(self) -> None:
+        """A halted flow is at rest when no lease of it is out, all is written and nobody is at its groups."""
+        for keeper in self.keepers:
+            flow = keeper.flow.name
+            if not keeper.owes_rest or (self._desk is not None and self._desk.holds(flow)):
+                continue
+            hints = self._hints().get(flow, {})
+            groups = (each for each in self.groups if each.flow.name == flow)
+            if keeper.progress.is_told_all(hints) and not any(each.is_busy for each in groups):
+                self._write_last(flow, hints)
+                keeper.note_rest()
+
     def _keeper(self, flow: str) -> FlowKeeper:
         return next(k for k in self.keepers if k.flow.name == flow)
 
@@ -359,8 +376,7 @@ class Mirror:
             self._desk.close()
             self._await_receipts()
             for name, hints in self._hints().items():
-                equal = {place: standing for place, standing in hints.items() if not standing.translated}
-                self._keeper(name).write_progress(equal)
+                self._write_last(name, hints)
         for query in self.queries:
             with contextlib.suppress(PySparkException, Py4JError, OSError):  # it ended by itself
                 query.stop()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.copy.receipt import STOPPED
 from sparkmirror.topology.fact import WHOLE_TOPIC
@@ -18,7 +19,10 @@ Hints = Mapping[str, Mapping[Place, Standing]]
 
 
 class OnceGoal:
-    """Each flow's goal is set when its topics stand on the target. Without any headway it gives up."""
+    """Each flow's goal is set when its topics stand on the target. Without any headway it gives up.
+
+    A halted flow has none, and is not waited for.
+    """
 
     def __init__(self, keepers: Sequence[FlowKeeper], ledger: Ledger) -> None:
         self._keepers = keepers
@@ -35,7 +39,8 @@ class OnceGoal:
 
     def reached(self, hints: Hints) -> bool:
         """All is copied or stopped, or nothing has moved for long."""
-        for keeper in self._keepers:
+        keepers = [keeper for keeper in self._keepers if keeper.view.halt is None]
+        for keeper in keepers:
             self._set_goal(keeper)
         now = time.monotonic()
         state = (
@@ -47,8 +52,9 @@ class OnceGoal:
             self._headway = (state, now)
         if now - self._headway[1] > PATIENCE_S:
             return True
-        return len(self._goals) == len(self._keepers) and all(
-            set(self._left(k, hints)) <= self._ledger.stopped(k.flow.name) for k in self._keepers
+        return all(
+            k.flow.name in self._goals and set(self._left(k, hints)) <= self._ledger.stopped(k.flow.name)
+            for k in keepers
         )
 
     def missing(self, hints: Hints) -> list[str]:
@@ -56,6 +62,9 @@ class OnceGoal:
         lines = []
         for keeper in self._keepers:
             flow = keeper.flow.name
+            if keeper.view.halt is not None:
+                lines.append(f"flow {flow}: {halt_text(flow, keeper.view.halt)}")
+                continue
             if flow not in self._goals:
                 lines.append(f"flow {flow}: {keeper.view.problem or self._why_no_goal(flow)}")
                 continue

@@ -47,7 +47,7 @@ class ProgressEditor:
 
     def running_leader(self) -> Leadership | None:
         """Who leads the flow now, if anybody does."""
-        leader = find_leader(self._target, self._target.fetch_metadata(), self._flow)
+        leader, _ = find_leader(self._target, self._target.fetch_metadata(), self._flow)
         return leader if runs(self._flow, leader) else None
 
     def fetch_source_ends(self) -> dict[Place, int]:

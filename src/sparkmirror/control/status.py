@@ -82,6 +82,8 @@ def write_status(path: Path, status: dict[str, Any]) -> None:
 def _state(keeper: FlowKeeper) -> str:
     if keeper.view.problem:
         return "unreachable"
+    if keeper.view.halt is not None:
+        return "halted"
     if keeper.view.landscape is None:
         return "starting"
     return "leading" if keeper.view.leads else "standby"

@@ -24,6 +24,7 @@ from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.offsets.claims import Leadership, read_leader
 from sparkmirror.offsets.facts_topic import FactsTopic
+from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.fact import WHOLE_FLOW, Fact
 from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
@@ -35,11 +36,12 @@ AT_ONCE = 8  # flows that are asked at the same time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowSurvey:
-    """One flow. `problem`: why there is nothing to show; `leader`: who led last, `running` or not."""
+    """One flow. `problem`: why there is nothing to show; `leader`: who led last, `running` or not; `halt`: if it is."""
 
     flow: str
     leader: Leadership | None = None
     running: bool = False
+    halt: Halt | None = None
     problem: str = ""
     fact: Fact | None = None
     topics: tuple[TopicRow, ...] = ()
@@ -64,18 +66,20 @@ def survey_flows(flows: Sequence[FlowConfig]) -> list[FlowSurvey]:
 
 def survey_flow(flow: FlowConfig) -> FlowSurvey:
     leader: Leadership | None = None
+    halt: Halt | None = None
     try:
         with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
             there = target.fetch_metadata()
-            leader = find_leader(target, there, flow)
+            leader, halt = find_leader(target, there, flow)
             facts = read_facts(target, there, flow)
             topics, partitions = _collect(flow, source, target, there, facts)
     except SparkmirrorError as error:
-        return FlowSurvey(flow=flow.name, leader=leader, running=runs(flow, leader), problem=str(error))
+        return FlowSurvey(flow=flow.name, leader=leader, running=runs(flow, leader), halt=halt, problem=str(error))
     return FlowSurvey(
         flow=flow.name,
         leader=leader,
         running=runs(flow, leader),
+        halt=halt,
         fact=facts.get(WHOLE_FLOW),
         topics=topics,
         partitions=partitions,
@@ -127,9 +131,9 @@ def _fetch_bounds(
 # -- the target's internal topics; what is not there says nothing, and is not made
 
 
-def find_leader(target: Cluster, metadata: Metadata, flow: FlowConfig) -> Leadership | None:
+def find_leader(target: Cluster, metadata: Metadata, flow: FlowConfig) -> tuple[Leadership | None, Halt | None]:
     storage = Storage.of(flow)
-    return read_leader(target, storage) if storage.claims in metadata.topics else None
+    return read_leader(target, storage) if storage.claims in metadata.topics else (None, None)
 
 
 def read_progress(target: Cluster, metadata: Metadata, flow: FlowConfig) -> dict[Place, Standing]:

@@ -5,6 +5,7 @@
       flow               "A->B"
       running            whether a driver leads it now
       leader             who leads or led last: driver, host, pid, since, seen, released; null if nobody ever did
+      halt               by, why, since; null unless somebody has halted it
       generation         of the newest leader record, else -1
       problem            why there is nothing below; empty if all is well
       fact               of the flow as a whole
@@ -25,6 +26,7 @@ from sparkmirror.control.log import timestamp
 from sparkmirror.control.survey import FlowSurvey
 from sparkmirror.control.survey_rows import PartitionRow, TopicRow
 from sparkmirror.offsets.claims import Leadership
+from sparkmirror.offsets.halts import Halt
 from sparkmirror.topology.fact import Fact
 
 
@@ -37,6 +39,7 @@ def _flow(survey: FlowSurvey) -> dict[str, Any]:
         "flow": survey.flow,
         "running": survey.running,
         "leader": _leader(survey.leader) if survey.leader else None,
+        "halt": _halt(survey.halt) if survey.halt else None,
         "generation": survey.leader.generation if survey.leader else -1,
         "problem": survey.problem,
         "fact": _fact(survey.fact),
@@ -54,6 +57,10 @@ def _leader(leader: Leadership) -> dict[str, Any]:
         "seen": timestamp(leader.written_ms / 1000),
         "released": leader.released,
     }
+
+
+def _halt(halt: Halt) -> dict[str, Any]:
+    return {"by": halt.by, "why": halt.why, "since": timestamp(halt.since_ms / 1000)}
 
 
 def _topic(row: TopicRow) -> dict[str, Any]:

@@ -25,10 +25,14 @@ class CheckpointTopic:
             self._next[record.partition] = record.offset + 1
             found = parse_record(record.key, record.value)
             if found is not None:
+                found = found._replace(written_ms=record.timestamp_ms)
                 self._last.setdefault(found.group, {})[found.topic, found.partition] = found
 
     def last(self, group: str) -> Mapping[Place, Checkpoint]:
         return self._last.get(group, {})
+
+    def groups(self) -> list[str]:
+        return sorted(self._last)
 
     def write(self, checkpoints: Iterable[Checkpoint]) -> None:
         records = [

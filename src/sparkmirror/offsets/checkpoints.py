@@ -23,12 +23,15 @@ _OFFSETS = struct.Struct(">hqq")
 
 
 class Checkpoint(NamedTuple):
+    """`written_ms`: when its record was written, -1 where that is not asked for."""
+
     group: str
     topic: str
     partition: int
     upstream_offset: int
     downstream_offset: int
     metadata: str = ""
+    written_ms: int = -1
 
 
 def encode_key(group: str, topic: str, partition: int) -> bytes:

@@ -10,11 +10,12 @@ one partition's log, whose order is the same for everybody:
          3  {"leader":"a"}           {"driver":"f1…",…}         <- generation 3: f1 leads, 8c stands by
          4  {"made":"a.orders"}      {"topic_id":"5d…",…}      <- see topic_memory
          5  {"origin":["x",0],…}     {"producer_id":4002}      <- of x-0 alone, which shares a target partition
+         6  {"halt":"a"}             {"by":"ops@host1",…}      <- see halts
 
 A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation. A
 driver that leads writes one for each round of leases; one that stands by takes over when it has seen none for a while,
 or at once when the leader says that it is released. For whoever asks who leads, the record also has the leader's host
-and process id, and since when it leads.
+and process id, since when it leads, and how far the copy was when it last looked (see seen).
 """
 
 from __future__ import annotations
@@ -25,14 +26,16 @@ import platform
 import time
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kafka.protocol.producer import InitProducerIdRequest
 
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.halts import Halt, parse_halt, parse_repeat
 from sparkmirror.offsets.internal_topic import UNREADABLE, InternalRecord, InternalTopic
+from sparkmirror.offsets.seen import Seen, parse_seen
 from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs, TopicMemory
 from sparkmirror.protocol import codes
 from sparkmirror.topology.storage import Storage
@@ -48,7 +51,8 @@ LOOK_BACK = 100
 class Leadership:
     """The newest leader record of a flow. Times are by the driver's clock; `since_ms` -1: not said.
 
-    `longest_s`: how long its leases may last, 0 if that is not said.
+    `longest_s`: how long its leases may last, 0 if that is not said. `halt`: the one that it heeds, and `at_rest`
+    whether it has come to its end. `seen`: how far the copy was.
     """
 
     generation: int
@@ -59,6 +63,12 @@ class Leadership:
     host: str = ""
     pid: int = -1
     longest_s: float = 0.0
+    halt: Halt | None = None
+    at_rest: bool = False
+    seen: Seen | None = None
+
+    def rests_for(self, halt: Halt) -> bool:
+        return self.at_rest and self.halt is not None and self.halt.number == halt.number
 
     def __str__(self) -> str:
         return f"driver {self.driver[:8]}" + (f" on {self.host} (pid {self.pid})" if self.host else "")
@@ -70,9 +80,12 @@ class Claims:
     def __init__(self, cluster: Cluster, storage: Storage, replication_factor: int) -> None:
         self.driver = uuid.uuid4().hex
         self.leader: Leadership | None = None
+        self.halt: Halt | None = None
+        self.seen: Seen | None = None  # told with the next leader record
+        self.rested = -1  # the number of the halt for which all has come to its end
         self._source = storage.source
         self._cluster = cluster
-        self._topic = InternalTopic(cluster, storage.claims, partitions=1, replication_factor=replication_factor)
+        self._topic = _open(cluster, storage, replication_factor)
         self._producer_id: int | None = None
         self._origins: dict[Place, int] = {}
         self.memory = TopicMemory()
@@ -138,6 +151,12 @@ class Claims:
     def leads(self) -> bool:
         return self.leader is not None and self.leader.driver == self.driver and not self.leader.released
 
+    @property
+    def has_rest_to_say(self) -> bool:
+        """All has come to its end for the halt, and the newest leader record does not say so."""
+        halt, leader = self.halt, self.leader
+        return halt is not None and self.rested == halt.number and not (leader and leader.rests_for(halt))
+
     def refresh(self) -> None:
         """Read what was written since."""
         for record in self._topic.read({0: self._next}):
@@ -154,6 +173,10 @@ class Claims:
         }
         if released:
             value["released"] = True
+        if seen := self.seen or (self.leader.seen if self.leader else None):
+            value["seen"] = seen.to_value()
+        if self.halt:
+            value |= {"halt": self.halt.to_repeat(), "at_rest": self.rested == self.halt.number}
         return self._topic.append(0, [(_dump({"leader": self._source}), _dump(value))])
 
     def _note(self, record: InternalRecord) -> None:
@@ -165,26 +188,53 @@ class Claims:
                 self._origins.setdefault(origin, claimed)
             elif self._producer_id is None and "origin" not in key:
                 self._producer_id = claimed
+        elif key.get("halt") == self._source:
+            self.halt = parse_halt(value, record.offset)
         else:
             note_in_memory(self.memory, record)
             self.leader = parse_leadership(record, self._source) or self.leader
 
 
-def read_leader(cluster: Cluster, storage: Storage) -> Leadership | None:
-    """Who leads or led last, for an outsider: it writes nothing, and reads all only if the end does not say it."""
-    topic = InternalTopic(cluster, storage.claims, partitions=1, replication_factor=-1)
+def read_leader(cluster: Cluster, storage: Storage) -> tuple[Leadership | None, Halt | None]:
+    """Who leads or led last, and what halts the flow, for an outsider: it writes nothing.
+
+    It reads all only if the end does not say it. A halt that was lifted or came after the newest leader record stands
+    in the log's end itself.
+    """
+    topic = _open(cluster, storage)
+    leader, halt = None, None
     for records in (topic.read_last(0, LOOK_BACK), topic.read()):
-        found = [leader for record in records if (leader := parse_leadership(record, storage.source))]
-        if found:
-            return found[-1]
-    return None
+        halts = []
+        for record in records:
+            leader = parse_leadership(record, storage.source) or leader
+            if _parse(record.key).get("halt") == storage.source:
+                halts.append(parse_halt(_parse(record.value), record.offset))
+        halt = halts[-1] if halts else (leader.halt if leader else None)
+        if leader:
+            break
+    return leader, halt
+
+
+def write_halt(cluster: Cluster, storage: Storage, replication_factor: int, *, by: str, why: str) -> Halt:
+    """Drivers see it within seconds."""
+    topic = _open(cluster, storage, replication_factor)
+    topic.ensure()
+    halt = Halt(-1, by, why, int(time.time() * 1000))
+    return replace(halt, number=topic.append(0, [(_dump({"halt": storage.source}), _dump(halt.to_value()))]))
+
+
+def lift_halt(cluster: Cluster, storage: Storage) -> None:
+    _open(cluster, storage).append(0, [(_dump({"halt": storage.source}), None)])
+
+
+def _open(cluster: Cluster, storage: Storage, replication_factor: int = -1) -> InternalTopic:
+    return InternalTopic(cluster, storage.claims, partitions=1, replication_factor=replication_factor)
 
 
 def read_memory(cluster: Cluster, storage: Storage) -> TopicMemory:
     """What was done to remote topics, for an outsider."""
-    topic = InternalTopic(cluster, storage.claims, partitions=1, replication_factor=-1)
     memory = TopicMemory()
-    for record in topic.read():
+    for record in _open(cluster, storage).read():
         note_in_memory(memory, record)
     return memory
 
@@ -208,6 +258,9 @@ def parse_leadership(record: InternalRecord, source_alias: str) -> Leadership | 
         host=str(value.get("host", "")),
         pid=pid if isinstance(pid, int) else -1,
         longest_s=float(longest_s) if isinstance(longest_s, int | float) else 0.0,
+        halt=parse_repeat(value),
+        at_rest=value.get("at_rest") is True,
+        seen=parse_seen(value.get("seen")),
     )
 
 

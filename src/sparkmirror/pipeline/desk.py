@@ -121,10 +121,18 @@ class Desk:
         return self._newest + 1
 
     def recall(self) -> None:
-        """Ask every task to finish what is in flight and return."""
+        """Ask every task to finish what is in flight and return. Leases that have not begun are void."""
         with self.changed:
             for state in self._states():
+                if state.phase in (Phase.PLANNED, Phase.THERE):
+                    state.phase = Phase.DONE
                 state.end()
+            self.changed.notify_all()
+
+    def holds(self, flow: str) -> bool:
+        """Whether a task copies the flow, or may still begin to."""
+        with self.changed:
+            return any(s.lease.flow == flow and s.phase is not Phase.DONE for s in self._states())
 
     def wait(self, predicate: Callable[[], bool], timeout_s: float) -> bool:
         with self.changed:

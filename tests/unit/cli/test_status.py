@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from sparkmirror.control.survey import FlowSurvey
 from sparkmirror.control.survey_document import survey_document
 from sparkmirror.control.survey_rows import Bounds, PartitionRow, TopicRow
 from sparkmirror.offsets.claims import Leadership
+from sparkmirror.offsets.halts import Halt
 from sparkmirror.topology.fact import Fact
 
 SINCE = "1970-01-01T00:00:01.000Z"
@@ -122,3 +124,13 @@ def test_the_document_has_all_fields() -> None:
         "translated": "",
         "fact": {"kind": "stopped", "name": "gap", "error": "offsets 1..2\nare gone", "since": SINCE},
     }
+
+
+def test_a_halted_flow_says_by_whom_and_what_lets_it_go_on() -> None:
+    halted = replace(WELL, halt=Halt(3, "ops@h", "failover", 1_000))
+    said = (
+        f"  halted by ops@h since {SINCE} (failover): nothing is mirrored until sparkmirror failback FILE --flow 'A->B'"
+    )
+    assert list(plain([halted]))[1] == said
+    assert exit_code([halted]) == 1
+    assert survey_document([halted], 3.0)["flows"][0]["halt"] == {"by": "ops@h", "why": "failover", "since": SINCE}

@@ -136,6 +136,19 @@ def test_leases_that_never_began_are_void_after_the_next_round(desk: Desk, cords
     assert cords[2].wait_for_turn("1.a") is None, "a lease is given once"
 
 
+def test_after_a_recall_nothing_begins_any_more(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a"), lease("0.b", flow="B->A")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    desk.publish([lease("1.a")])
+    second = Waiting(lambda: cords[1].wait_for_turn("1.a"))
+    assert desk.wait(lambda: desk._rounds[1].states["1.a"].phase is Phase.THERE, 5)
+    desk.recall()
+    assert second.get() is None
+    assert desk.holds("A->B") and not desk.holds("B->A")
+    cords[0].tell_done({})
+    assert desk.wait(lambda: not desk.holds("A->B"), 5)
+
+
 def test_a_recall_makes_the_cord_readable(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
     assert cords[0].wait_for_turn("0.a") == {}

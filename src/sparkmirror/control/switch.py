@@ -1,0 +1,261 @@
+"""Failover and failback of a flow A->B: its consumer groups go over to the other cluster, at their exact places.
+
+    failover   wait until all is mirrored | halt A->B, wait until it rests | groups of A, translated, on B
+    failback   wait until all of B->A is mirrored, if there is one    | groups of B, translated, on A | lift the halt
+
+The halt comes before groups are read, so that nobody writes beside it. If A can't be reached nothing is waited for, and
+the newest checkpoints stand in for what groups committed there. Each can be repeated: a group moves forward only.
+"""
+
+from __future__ import annotations
+
+import getpass
+import platform
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.address import flow_address
+from sparkmirror.control.discovery import count_partitions
+from sparkmirror.control.group_survey import open_translator, other_way
+from sparkmirror.control.survey import find_leader, read_progress, runs, survey_flow
+from sparkmirror.control.switch_groups import (
+    Wanted,
+    find_groups,
+    move,
+    read_last_known,
+    read_wanted,
+    write_checkpoints,
+)
+from sparkmirror.control.switch_report import MissingRow, MoveRow, Report, find_missing, known_lag, may_shrink
+from sparkmirror.errors import ConfigError, ConnectionLostError
+from sparkmirror.groups.names import Names
+from sparkmirror.groups.translator import MapReader, Translator
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.claims import lift_halt, read_leader, write_halt
+from sparkmirror.offsets.halts import Halt
+from sparkmirror.topology.choose import choose_policy
+from sparkmirror.topology.select import TopicSelector, plan_topics
+from sparkmirror.topology.storage import Storage
+
+FAILOVER, FAILBACK = "failover", "failback"
+WAIT_S = 60.0
+REST_S = 30.0  # for a running mirror to end its leases
+TRIES_S = 5.0  # until a source counts as unreachable
+POLL_S = 0.5
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What the operator wants. `force`: go on where something is missing."""
+
+    groups: tuple[str, ...] = ()
+    wait_s: float = WAIT_S
+    force: bool = False
+    dry_run: bool = False
+
+
+class Switch:
+    """One flow of a file. A context manager; SparkmirrorError where the cluster that groups go to can't be reached."""
+
+    def __init__(self, flow: FlowConfig, flows: Sequence[FlowConfig], order: Order, tell: Tell) -> None:
+        if flow.naming.is_mutual:
+            raise ConfigError(f"flow {flow.name}: groups of topics that keep their names both ways are not followed")
+        self._flow = flow
+        self._flows = flows
+        self._order = order
+        self._tell = tell
+        self._storage = Storage.of(flow)
+        self._checkpoints = choose_policy(flow).checkpoints_topic(flow.source.alias)
+        self._open = ExitStack()
+        self._source = self._open.enter_context(Cluster(flow_address(flow.source, flow)))
+        self._target = self._open.enter_context(Cluster(flow_address(flow.target, flow)))
+
+    def __enter__(self) -> Switch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    # -- failover
+
+    def failover(self) -> Report:
+        report = Report(verb=FAILOVER, flow=self._flow.name, dry_run=self._order.dry_run, halt=self._find_halt())
+        away = self._why_away()
+        if away:
+            return self._failover_without_source(replace(report, away=away))
+        was_halted = report.halt is not None
+        report = replace(report, missing=self._await_copy(self._flow))
+        if report.missing and not was_halted and self._must_stop:
+            return replace(report, problem="not all is mirrored: nothing was changed")
+        report = self._halt(report)
+        if report.problem:
+            return report
+        if not was_halted and not self._order.dry_run:  # records may have come since
+            report = replace(report, missing=self._find_missing(self._flow))
+        return self._move_groups(report, rewind=self._flow.groups.sync_offsets_rewind and not was_halted)
+
+    def _move_groups(self, report: Report, *, rewind: bool) -> Report:
+        self._tell("moving consumer groups")
+        sides = ((cluster, cluster.fetch_metadata()) for cluster in (self._source, self._target))
+        translator = open_translator(self._flow, other_way(self._flow, self._flows), *sides)
+        groups, failed = find_groups(self._source, self._flow, self._order.groups)
+        wanted = read_wanted(self._source, translator, groups, frozenset())
+        wanted.failed |= failed
+        if wanted.failed and self._order.force:
+            self._add_last_known(wanted)
+        return self._with_moves(report, wanted, self._target, rewind=rewind)
+
+    def _failover_without_source(self, report: Report) -> Report:
+        leader, _ = find_leader(self._target, self._target.fetch_metadata(), self._flow)
+        seen = leader.seen if leader else None
+        progress = read_progress(self._target, self._target.fetch_metadata(), self._flow)
+        known = {*progress, *(seen.lag if seen else ())}
+        report = replace(report, seen=seen, partitions=tuple(sorted(known)), missing=known_lag(seen))
+        report = self._halt(report)
+        self._tell("moving consumer groups")
+        wanted = Wanted()
+        if not self._add_last_known(wanted):
+            there = f"{self._checkpoints} is not on {self._flow.target.alias}"
+            return replace(report, problem=f"there are no checkpoints to go by: {there}")
+        return self._with_moves(report, wanted, self._target, rewind=False)
+
+    def _add_last_known(self, wanted: Wanted) -> bool:
+        """Groups that can't be read at the source, as of their newest checkpoints. False: nobody has kept any."""
+        if self._checkpoints not in self._target.fetch_metadata().topics:
+            return False
+        known = read_last_known(self._target, self._flow, self._checkpoints, self._order.groups)
+        wanted.rows = known.rows | wanted.rows
+        wanted.failed = {group: why for group, why in wanted.failed.items() if group not in known.rows}
+        return True
+
+    def _halt(self, report: Report) -> Report:
+        """A mirror that runs has to end first. With the source away it has nothing to end, so it is not insisted on."""
+        if self._order.dry_run:
+            return report
+        halt = report.halt or write_halt(
+            self._target, self._storage, self._flow.internal_replication_factor, by=_who(), why=FAILOVER
+        )
+        report = replace(report, halt=halt)
+        unrest = self._await_rest(halt)
+        if unrest and not report.away and not self._order.force:
+            return replace(report, problem=f"{unrest}: no group was moved, run it again")
+        return replace(report, notes=(*report.notes, unrest)) if unrest else report
+
+    def _await_rest(self, halt: Halt) -> str:
+        """Empty when nobody writes any more; else who has not said so."""
+        until = time.monotonic() + REST_S
+        while True:
+            leader, _ = read_leader(self._target, self._storage)
+            if leader is None or not runs(self._flow, leader) or leader.rests_for(halt):
+                return ""
+            if time.monotonic() >= until:
+                return f"{leader} has not ended its work within {REST_S:g} s"
+            self._tell(f"waiting for {leader} to end its work")
+            time.sleep(POLL_S)
+
+    def _why_away(self) -> str:
+        until = time.monotonic() + TRIES_S
+        while True:
+            try:
+                self._source.fetch_metadata()
+                return ""
+            except ConnectionLostError as error:
+                if time.monotonic() >= until:
+                    return str(error)
+                self._tell(f"{self._flow.source.alias} does not answer, trying again")
+                time.sleep(POLL_S)
+
+    # -- failback
+
+    def failback(self) -> Report:
+        report = Report(verb=FAILBACK, flow=self._flow.name, dry_run=self._order.dry_run, halt=self._find_halt())
+        ends = (self._flow.target.alias, self._flow.source.alias)
+        back = next((f for f in self._flows if (f.source.alias, f.target.alias) == ends), None)
+        if back is not None:
+            report = replace(report, missing=self._await_copy(back))
+            if report.missing and self._must_stop:
+                return replace(report, problem=f"not all of {back.name} is mirrored: nothing was changed")
+        self._tell("moving consumer groups back")
+        translator, merged = self._open_backward(back)
+        groups, failed = find_groups(self._target, self._flow, self._order.groups)
+        wanted = read_wanted(self._target, translator, groups, merged)
+        wanted.failed |= failed
+        return self._lift(self._with_moves(report, wanted, self._source, rewind=False))
+
+    def _lift(self, report: Report) -> Report:
+        if report.halt is None or self._order.dry_run:
+            return report
+        if not report.is_whole and not self._order.force:
+            return replace(report, problem=f"{self._flow.name} stays halted until all is moved, or with --force")
+        lift_halt(self._target, self._storage)
+        return replace(report, halt=None, notes=(*report.notes, f"{self._flow.name} goes on"))
+
+    def _open_backward(self, back: FlowConfig | None) -> tuple[Translator, frozenset[str]]:
+        """From the target to the source; and topics of the target that several topics of the source go into."""
+        here, there = self._source.fetch_metadata(), self._target.fetch_metadata()
+        pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(self._flow)).pairs
+        own = plan_topics(count_partitions(there), count_partitions(here), TopicSelector.of(back)).pairs if back else ()
+        names = Names(
+            {pair.topic: pair.remote for pair in own if pair.present},
+            {pair.remote: pair.topic for pair in pairs if pair.present and not pair.is_shared},
+            {pair.topic: pair.present for pair in own if pair.is_shared and pair.present},
+        )
+        theirs = Storage.of(back) if back else other_way(self._flow, self._flows)
+        forward, backward = MapReader(self._source, theirs), MapReader(self._target, self._storage)
+        if back and theirs.progress in here.topics:
+            forward.refresh()
+        if self._storage.progress in there.topics:
+            backward.refresh()
+        merged = frozenset(pair.remote for pair in pairs if pair.is_shared)
+        return Translator(self._source, names, forward, backward), merged
+
+    # -- both
+
+    @property
+    def _must_stop(self) -> bool:
+        return not self._order.force and not self._order.dry_run
+
+    def _find_halt(self) -> Halt | None:
+        return find_leader(self._target, self._target.fetch_metadata(), self._flow)[1]
+
+    def _await_copy(self, flow: FlowConfig) -> tuple[MissingRow, ...]:
+        """What is still missing when it was waited for, or when waiting does not help."""
+        until = time.monotonic() + (0.0 if self._order.dry_run else self._order.wait_s)
+        while True:
+            survey = survey_flow(flow)
+            missing = find_missing(survey, committed=flow.read_committed)
+            left_s = until - time.monotonic()
+            if not missing or left_s <= 0 or not may_shrink(survey):
+                return missing
+            records = sum(row.records or 0 for row in missing)
+            self._tell(f"{flow.name}: {records:,} records are not mirrored yet; waiting up to {left_s:.0f} s")
+            time.sleep(min(POLL_S, left_s))
+
+    def _find_missing(self, flow: FlowConfig) -> tuple[MissingRow, ...]:
+        return find_missing(survey_flow(flow), committed=flow.read_committed)
+
+    def _with_moves(self, report: Report, wanted: Wanted, there: Cluster, *, rewind: bool) -> Report:
+        moves = move(there, wanted, rewind=rewind, dry_run=self._order.dry_run)
+        gone = [g for g in self._order.groups if g not in wanted.rows and g not in wanted.failed]
+        not_moved = wanted.failed | dict.fromkeys(gone, "it has committed nothing of a mirrored topic")
+        if report.verb == FAILOVER and not report.away and not self._order.dry_run:
+            self._write_checkpoints(moves)
+        return replace(report, moves=moves, not_moved=not_moved, still_there=wanted.members)
+
+    def _write_checkpoints(self, moves: Sequence[MoveRow]) -> None:
+        emits = self._flow.groups.checkpoints_interval_s is not None
+        if emits and self._checkpoints in self._target.fetch_metadata().topics:
+            write_checkpoints(self._target, self._checkpoints, moves)
+
+
+def _who() -> str:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        user = "somebody"
+    return f"{user}@{platform.node()}"

@@ -1,0 +1,180 @@
+"""Consumer groups go over to another cluster: their exact places there, committed for those without members there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.discovery import pick_leaders
+from sparkmirror.control.group_keeper import choose_groups
+from sparkmirror.control.switch_report import MOVED, REFUSED, SHORT, TO_MOVE, MoveRow, find_members, judge_moves
+from sparkmirror.errors import BrokerError
+from sparkmirror.groups.rules import Moved, plan_checkpoints
+from sparkmirror.groups.translator import Translator
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets
+from sparkmirror.net.groups import GroupState, describe_groups, list_groups
+from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
+from sparkmirror.offsets.checkpoints import Checkpoint
+from sparkmirror.protocol import codes
+from sparkmirror.protocol.committed import Committed
+from sparkmirror.topology.choose import choose_group_filter
+
+Place = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Where groups are to go on. `failed`: groups of which that can't be told; `members`: those that are still read."""
+
+    rows: dict[str, list[MoveRow]] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    members: dict[str, str] = field(default_factory=dict)
+
+
+def find_groups(cluster: Cluster, flow: FlowConfig, only: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The groups that go over, and those that can't. `only`: these, whatever the file says."""
+    listing = list_groups(cluster)
+    failed = {f"groups of broker {node}": why for node, why in listing.failed.items()}
+    if only:
+        return list(only), failed
+    wanted = choose_group_filter(flow).should_replicate_group
+    shares = [g for g, found in listing.groups.items() if found.type == "share" and wanted(g)]
+    return list(choose_groups(listing, wanted)), failed | dict.fromkeys(shares, "share groups are not followed")
+
+
+def read_wanted(here: Cluster, translator: Translator, groups: Sequence[str], merged: frozenset[str]) -> Wanted:
+    """Of what they have committed here. `merged`: topics in which the offsets of several stand."""
+    wanted = Wanted()
+    found = fetch_group_offsets(here, groups, require_stable=True)
+    translator.look({place for offsets in found.values() if isinstance(offsets, dict) for place in offsets})
+    for group, offsets in found.items():
+        if isinstance(offsets, BrokerError):
+            wanted.failed[group] = str(offsets)
+        elif rows := list(_translate(group, offsets, translator, merged)):
+            wanted.rows[group] = _lowest(rows)
+    wanted.members = find_members(_states(here, list(wanted.rows), wanted.failed), here.address.alias)
+    return wanted
+
+
+def _translate(
+    group: str, offsets: Mapping[Place, Committed], translator: Translator, merged: frozenset[str]
+) -> Iterable[MoveRow]:
+    for (topic, partition), committed in sorted(offsets.items()):
+        if committed.offset < 0:
+            continue
+        answer = translator.translate((topic, partition), committed.offset)
+        if answer is None and topic not in merged:
+            continue
+        yield MoveRow(
+            group=group,
+            topic=topic,
+            partition=partition,
+            offset=committed.offset,
+            target_topic=answer.place[0] if answer else "",
+            target_partition=answer.place[1] if answer else -1,
+            wanted=answer.found.offset if answer and answer.found else None,
+            metadata=committed.metadata,
+            is_short=bool(answer and answer.found and not answer.found.is_exact),
+            why=answer.why if answer else "several topics go into it, and their offsets can't be told apart",
+        )
+
+
+def _lowest(rows: Sequence[MoveRow]) -> list[MoveRow]:
+    """Where topics are merged several places become one: from the first of them on nothing is missed."""
+    places: dict[Place, int] = {}
+    for row in rows:
+        if row.wanted is not None:
+            places[row.target] = min(row.wanted, places.get(row.target, row.wanted))
+    return [row if row.wanted is None else replace(row, wanted=places[row.target]) for row in rows]
+
+
+def read_last_known(target: Cluster, flow: FlowConfig, topic: str, only: Sequence[str]) -> Wanted:
+    """Of the newest checkpoints on the target, never past its logs' ends."""
+    checkpoints = CheckpointTopic(target, topic)
+    checkpoints.read_on()
+    followed = choose_group_filter(flow).should_replicate_group
+    groups = [g for g in checkpoints.groups() if (g in only if only else followed(g))]
+    places = {place for group in groups for place in checkpoints.last(group)}
+    ends = list_offsets(target, pick_leaders(target.fetch_metadata(), places), LATEST)
+    return Wanted(
+        {g: [_known_row(found, ends.get(at)) for at, found in sorted(checkpoints.last(g).items())] for g in groups}
+    )
+
+
+def _known_row(found: Checkpoint, end: int | None) -> MoveRow:
+    return MoveRow(
+        group=found.group,
+        topic="",
+        partition=-1,
+        offset=found.upstream_offset,
+        target_topic=found.topic,
+        target_partition=found.partition,
+        wanted=None if end is None else min(found.downstream_offset, end),
+        metadata=found.metadata,
+        is_short=end is not None and found.downstream_offset > end,
+        synced_ms=found.written_ms,
+        why="" if end is not None else f"{found.topic}-{found.partition} can't be read on the target",
+    )
+
+
+def move(there: Cluster, wanted: Wanted, *, rewind: bool, dry_run: bool) -> tuple[MoveRow, ...]:
+    """Commit what is to be committed. Rows say what became of them; groups that can't be asked about are `failed`."""
+    groups = list(wanted.rows)
+    states = _states(there, groups, wanted.failed)
+    known = fetch_group_offsets(there, groups)
+    rows: list[MoveRow] = []
+    for group in groups:
+        offsets = known[group]
+        if isinstance(offsets, BrokerError):
+            wanted.failed[group] = str(offsets)
+        elif group in states:
+            before = {place: c.offset for place, c in offsets.items() if c.offset >= 0}
+            rows += judge_moves(wanted.rows[group], before, states[group], there.address.alias, rewind=rewind)
+    return tuple(rows) if dry_run else _commit(there, rows)
+
+
+def _commit(there: Cluster, rows: Sequence[MoveRow]) -> tuple[MoveRow, ...]:
+    due: dict[str, dict[Place, Committed]] = {}
+    for row in rows:
+        if row.needs_commit and row.wanted is not None:
+            due.setdefault(row.group, {})[row.target] = Committed(row.wanted, row.metadata)
+    answers = commit_group_offsets(there, due)
+    return tuple(_after_commit(row, answers[row.group]) if row.needs_commit else row for row in rows)
+
+
+def _after_commit(row: MoveRow, answer: Mapping[Place, int] | BrokerError) -> MoveRow:
+    if isinstance(answer, BrokerError):
+        return replace(row, state=REFUSED, why=str(answer))
+    if code := answer[row.target]:
+        return replace(row, state=REFUSED, why=f"its offset is refused: {codes.name_of(code)}")
+    return replace(row, state=MOVED) if row.state == TO_MOVE else row
+
+
+def write_checkpoints(target: Cluster, topic: str, rows: Iterable[MoveRow]) -> None:
+    """Who translates offsets by checkpoints finds the same places."""
+    checkpoints = CheckpointTopic(target, topic)
+    checkpoints.read_on()
+    moved = [
+        Checkpoint(row.group, *row.target, row.offset, row.wanted, row.metadata)
+        for row in rows
+        if row.wanted is not None and row.state in (MOVED, SHORT)
+    ]
+    checkpoints.write(each for each in moved if _is_news(checkpoints.last(each.group), each))
+
+
+def _is_news(before: Mapping[Place, Checkpoint], now: Checkpoint) -> bool:
+    place = (now.topic, now.partition)
+    return bool(plan_checkpoints(before, {place: Moved(now.upstream_offset, now.downstream_offset, now.metadata)}))
+
+
+def _states(cluster: Cluster, groups: Sequence[str], failed: dict[str, str]) -> dict[str, GroupState]:
+    states: dict[str, GroupState] = {}
+    for group, state in describe_groups(cluster, groups).items():
+        if isinstance(state, GroupState):
+            states[group] = state
+        else:
+            failed[group] = str(state)
+    return states
