@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address, reader_address, writer_address
@@ -28,13 +28,13 @@ from sparkmirror.control.step import admin_step
 from sparkmirror.control.storage import refuse_impossible_factors
 from sparkmirror.control.topic_facts import all_places, find_filling_facts
 from sparkmirror.control.upkeep import Upkeep
+from sparkmirror.control.view import View
 from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Heartbeat, Lease
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.rights import may_use_transactions, may_write_markers
 from sparkmirror.offsets.claims import Claims
-from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.seen import Seen
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.fact import Fact
@@ -54,23 +54,6 @@ COMPLAIN_EVERY_S = 60.0
 PROBE_EVERY_S = 30.0
 PRUNE_EVERY_S = 300.0
 MEASURE_EVERY_S = 5.0
-
-
-@dataclass(slots=True)
-class View:
-    """What a keeper has found; replaced part by part, read by the supervisor."""
-
-    landscape: Landscape | None = None
-    ends: dict[Place, Ends] | None = None
-    leads: bool = False
-    generation: int = -1
-    problem: str = ""
-    halt: Halt | None = None
-
-    @property
-    def is_active(self) -> bool:
-        """Whether this driver is the one to copy, and copying is wanted."""
-        return self.leads and self.halt is None
 
 
 class FlowKeeper:

@@ -62,6 +62,7 @@ STATUS_EVERY_S = 2.0
 IDLE_S = 0.5
 SHORTEST_ROUND_S = 1.0
 STOP_WAIT_S = 2.5
+RECEIPTS_WAIT_S = 10.0  # of leases that have ended; what does not come by then was lost with its task
 CALM_AFTER = 1  # rounds
 RESTART_PAUSE_S = 1.0
 
@@ -102,6 +103,7 @@ class Mirror:
         self._next_status = 0.0
         self._restart_at = 0.0
         self._last_news = time.monotonic()
+        self._still_since: dict[str, float] = {}  # halted flows, since when no lease of theirs is out
 
     def stop(self) -> None:
         """Ask for the end; safe in a signal handler."""
@@ -355,10 +357,12 @@ class Mirror:
         for keeper in self.keepers:
             flow = keeper.flow.name
             if not keeper.owes_rest or (self._desk is not None and self._desk.holds(flow)):
+                self._still_since.pop(flow, None)
                 continue
+            still_s = time.monotonic() - self._still_since.setdefault(flow, time.monotonic())
             hints = self._hints().get(flow, {})
-            groups = (each for each in self.groups if each.flow.name == flow)
-            if keeper.progress.is_told_all(hints) and not any(each.is_busy for each in groups):
+            is_told = keeper.progress.is_told_all(hints) or still_s >= RECEIPTS_WAIT_S
+            if is_told and not any(groups.is_busy for groups in self.groups if groups.flow.name == flow):
                 self._write_last(flow, hints)
                 keeper.note_rest()
 

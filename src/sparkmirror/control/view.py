@@ -1,0 +1,25 @@
+"""What a flow's keeper has found, for those who work beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkmirror.control.discovery import Ends, Landscape, Place
+from sparkmirror.offsets.halts import Halt
+
+
+@dataclass(slots=True)
+class View:
+    """Replaced part by part. `halt`: somebody wants nothing to be mirrored."""
+
+    landscape: Landscape | None = None
+    ends: dict[Place, Ends] | None = None
+    leads: bool = False
+    generation: int = -1
+    problem: str = ""
+    halt: Halt | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this driver is the one to copy, and copying is wanted."""
+        return self.leads and self.halt is None
