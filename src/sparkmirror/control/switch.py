@@ -37,6 +37,7 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import lift_halt, read_leader, write_halt
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.topology.choose import choose_policy
+from sparkmirror.topology.policy import looks_like_heartbeats
 from sparkmirror.topology.select import TopicSelector, plan_topics
 from sparkmirror.topology.storage import Storage
 
@@ -114,7 +115,7 @@ class Switch:
         leader, _ = find_leader(self._target, self._target.fetch_metadata(), self._flow)
         seen = leader.seen if leader else None
         progress = read_progress(self._target, self._target.fetch_metadata(), self._flow)
-        known = {*progress, *(seen.lag if seen else ())}
+        known = {place for place in (*progress, *(seen.lag if seen else ())) if not looks_like_heartbeats(place[0])}
         report = replace(report, seen=seen, partitions=tuple(sorted(known)), missing=known_lag(seen))
         report = self._halt(report)
         self._tell("moving consumer groups")
