@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-import bisect
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.map_topic import OffsetMapTopic
-from sparkmirror.offsets.offset_map import OffsetMap, Translated
+from sparkmirror.offsets.offset_map import Translated
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
-from tests.support.flows import only_flow, write_flow
-from tests.support.kafka_client import Record, create_topic, delete_topic, end_offsets, produce, read_all, topics
+from tests.support.flows import write_flow
+from tests.support.kafka_client import create_topic, delete_topic, end_offsets, produce, read_all, topics
 from tests.support.leases import address
 from tests.support.local_mirror import mirroring
+from tests.support.offset_maps import assert_exact, open_maps, write_some
 from tests.support.source_logs.log_start import remove_records
-from tests.support.source_logs.markers import write_markers
 
 TRANSLATED = {"offsets.preserve": "never"}
-
-
-def write_some(servers: str, topic: str, times: int, first: int = 0) -> None:
-    """Records and holes by turns."""
-    for turn in range(first, first + times):
-        produce(servers, topic, ({"value": b"%d-%d" % (turn, i), "partition": turn % 2} for i in range(1 + turn % 7)))
-        write_markers(servers, topic, 1 + turn % 3, partition=turn % 2)
-
-
-@contextlib.contextmanager
-def open_maps(file: Path, target: str) -> Iterator[dict[tuple[str, int], OffsetMap]]:
-    """As a reader has them who knows nothing but the clusters."""
-    storage = Storage.of(only_flow(file))
-    with Cluster(address(target)) as cluster:
-        kept = OffsetMapTopic(cluster, storage)
-        kept.read()
-        standings = ProgressTopic(cluster, storage).read()
-        yield {place: kept.map_of(place, standing) for place, standing in standings.items()}
-
-
-def assert_exact(found: OffsetMap, source: list[Record], target: list[Record]) -> None:
-    """From every offset on the next record is the same on both sides. Values are unique."""
-    came = {record.value: record.offset for record in source}
-    here, there = [record.offset for record in source], [r.offset for r in target if r.value in came]
-    for offset in range(source[0].offset, source[-1].offset + 1):
-        answer = found.to_target(offset)
-        assert answer is not None and answer.is_exact
-        assert bisect.bisect_left(there, answer.offset) == bisect.bisect_left(here, offset) + len(there) - len(here)
-    for record in target:
-        if record.value in came:
-            assert found.to_source(record.offset) == Translated(came[record.value])
 
 
 def test_records_whose_receipts_were_lost_are_in_the_map(pair: Pair, topic: str, tmp_path: Path) -> None:

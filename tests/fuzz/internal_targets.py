@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sparkmirror.errors import ConfigError
 from sparkmirror.offsets import checkpoints, claims, facts_topic, heartbeats, offset_syncs, progress, topic_memory
 from sparkmirror.offsets.internal_topic import InternalRecord
+from sparkmirror.offsets.state_file import CHECKPOINTS, CLAIMS, FlowState, StateHead, encode_state, parse_state
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 from tests.fuzz.target import Target
@@ -15,6 +17,11 @@ _FACT = Fact(kind="stopped", name="gap", error="offsets 1..2", since="2026-01-31
 _LEADER = (
     b'{"driver":"8c","host":"h","pid":12,"since_ms":1000,"released":true,"seen":{"at_ms":1,"lag":[["t",0,3]],"more":0},'
     b'"halt":{"number":7,"by":"u@h","why":"failover","since_ms":5},"at_rest":true}'
+)
+
+_STATE = FlowState(
+    head=StateHead(flow="A->B", made_ms=1, source_cluster="a", target_cluster="b", generation=3),
+    sections={CLAIMS: {b'{"claim":"8c"}': b'{"producer_id":4000}'}, CHECKPOINTS: {b"\0": b"\xff"}},
 )
 
 # No key below holds a line end, so that one can stand between key and value.
@@ -48,7 +55,12 @@ def _read_memory(key: bytes, value: bytes) -> None:
     memory.made_from("c", {"A.t": "5d"})
 
 
+def _read_state(data: bytes) -> None:
+    parse_state(data.splitlines(keepends=True), "file")
+
+
 TARGETS = [
+    Target("state_file", _read_state, [b"".join(encode_state(_STATE))], (ConfigError,)),
     _record_target("made_record", _read_memory, b'{"made":"A.t"}', b'{"topic_id":"5d","source":"t"}'),
     _record_target("configs_record", _read_memory, b'{"configs":"A.t"}', b'{"topic_id":"5d","names":["k"]}'),
     _record_target(

@@ -19,7 +19,9 @@ from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 from tests.support.command import run_command
 from tests.support.flows import only_flow
-from tests.support.kafka_client import await_condition
+from tests.support.kafka_client import await_condition, end_offsets
+
+MOST_ROUNDS = 10
 
 Place = tuple[str, int]
 
@@ -87,6 +89,20 @@ class LocalMirror:
         self.keeper.write_progress(self.ledger.take(receipts).get(self.flow.name, {}), receipts)
         self.keeper.write_facts()
         return receipts
+
+    def catch_up(self, *topics: str) -> None:
+        """Rounds until all stand at the source's ends as they are now."""
+        ends = {(t, p): end for t in topics for p, end in end_offsets(self._source, t).items()}
+        for _ in range(MOST_ROUNDS):
+            self.round(0.7)
+            behind = {k: end for k, end in ends.items() if k not in self.hints or self.hints[k].next_offset < end}
+            if not behind:
+                return
+        raise AssertionError(f"not copied within {MOST_ROUNDS} rounds: {behind}, {self.facts()}")
+
+    @property
+    def _source(self) -> str:
+        return ",".join(self.keeper.source.address.bootstrap)
 
     def recall(self) -> None:
         """End a round that runs on another thread."""

@@ -12,6 +12,7 @@ from sparkmirror.cli import check as check_command
 from sparkmirror.cli import config as config_command
 from sparkmirror.cli import offsets as offsets_command
 from sparkmirror.cli import run as run_command
+from sparkmirror.cli import state as state_command
 from sparkmirror.cli.arguments import spread_clusters
 from sparkmirror.cli.demo import command as demo_command
 from sparkmirror.cli.questions import Question
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 
 app.add_typer(offsets_command.app, name="offsets")
+app.add_typer(state_command.app, name="state")
 
 Properties = Annotated[
     Path,

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.demo.screen import is_lively
+from sparkmirror.cli.flows import choose_flows
 from sparkmirror.cli.patience import patience
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.config.model import FlowConfig
@@ -104,6 +105,55 @@ def reset(
     raise typer.Exit(_guarded(lambda: _reset(_flow(file, flow), topic, yes)))
 
 
+@app.command()
+def translate(
+    file: Properties,
+    flow: Annotated[
+        str | None,
+        typer.Option("--flow", metavar="'A->B'", help="May be left out if the file has one.", show_default=False),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="G", help="All that this group has committed.", show_default=False)
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option("--topic", metavar="T", help="In place of a group.", show_default=False)
+    ] = None,
+    partition: Annotated[int, typer.Option("--partition", metavar="P", min=0, help="Of that topic.")] = 0,
+    offset: Annotated[
+        int | None, typer.Option("--offset", metavar="N", min=0, help="Of that partition.", show_default=False)
+    ] = None,
+    reverse: Annotated[bool, typer.Option("--reverse", help="From the target to the source.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Print where the records that a group reads next stand on the other cluster.
+
+    It asks the clusters and changes nothing. Each offset becomes that of the same
+    record on the flow's target, or of the next record if there is none at it.
+    With --reverse offsets of the target become those of the source.
+    EXACT is no where a record is not mirrored yet, or for the reason in WHY.
+
+    [bold]sparkmirror offsets translate mm2.properties --flow 'A->B' --group billing[/bold]
+    [bold]sparkmirror offsets translate mm2.properties --topic orders --offset 1200[/bold]
+    [bold]sparkmirror offsets translate mm2.properties --group billing --reverse[/bold]
+
+    Exit code 0: all are exact, 1: not all, 2: wrong use,
+    3: a cluster can't be reached.
+    """
+    from sparkmirror.cli import translate as translate_command  # noqa: PLC0415 - Kafka's schemas only when needed
+
+    settings = translate_command.TranslateSettings(
+        file=file,
+        flow=flow,
+        group=group,
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        reverse=reverse,
+        as_json=as_json,
+    )
+    raise typer.Exit(translate_command.translate_offsets(settings))
+
+
 def _guarded(work: Callable[[], int]) -> int:
     try:
         return work()
@@ -116,11 +166,7 @@ def _guarded(work: Callable[[], int]) -> int:
 
 
 def _flows(file: Path, name: str | None) -> list[FlowConfig]:
-    config = load_mirror_config(file)
-    chosen = [flow for flow in config.flows if name in (None, flow.name)]
-    if not chosen:
-        raise ConfigError(f"{file}: no flow {name}: there are {', '.join(flow.name for flow in config.flows)}")
-    return chosen
+    return choose_flows(load_mirror_config(file), file, name)
 
 
 def _flow(file: Path, name: str) -> FlowConfig:

@@ -329,7 +329,7 @@ class FlowKeeper:
         """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
         self._read_facts()
         earlier = self._claims.leader
-        if earlier is not None and not earlier.released and earlier.driver != self._claims.driver:
+        if earlier is not None and earlier.leaves_leases and earlier.driver != self._claims.driver:
             longest_s = earlier.longest_s or self._longest_s(True)
             self._unguarded_until = time.monotonic() + longest_s + SKEW_MARGIN_S
         self.progress.take_lead()

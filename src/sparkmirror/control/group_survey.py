@@ -8,19 +8,18 @@ from dataclasses import dataclass
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
-from sparkmirror.control.discovery import count_partitions, pick_leaders
+from sparkmirror.control.discovery import pick_leaders
 from sparkmirror.control.group_keeper import choose_groups, follows_groups
+from sparkmirror.control.translators import open_forward
 from sparkmirror.errors import BrokerError, SparkmirrorError
-from sparkmirror.groups.names import Names
 from sparkmirror.groups.rules import IDLE
-from sparkmirror.groups.translator import Answer, MapReader, Translator
-from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.groups.translator import Answer, Translator
+from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.group_offsets import fetch_group_offsets
 from sparkmirror.net.groups import GroupState, describe_groups, list_groups
 from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.protocol.committed import Committed
 from sparkmirror.topology.choose import choose_group_filter
-from sparkmirror.topology.select import TopicSelector, plan_topics
 from sparkmirror.topology.storage import Storage
 
 AT_ONCE = 8
@@ -80,23 +79,6 @@ def _survey(flow: FlowConfig, flows: Sequence[FlowConfig], only: Sequence[str]) 
         return GroupSurvey(flow=flow.name, problem=str(error))
 
 
-def open_translator(
-    flow: FlowConfig, back: Storage, source: tuple[Cluster, Metadata], target: tuple[Cluster, Metadata]
-) -> Translator:
-    """From the source to the target. Topics that are not there are not made. `back`: of the other way."""
-    (here, here_is), (there, there_is) = source, target
-    selector = TopicSelector.of(flow)
-    pairs = plan_topics(count_partitions(here_is), count_partitions(there_is), selector).pairs
-    names = Names.of(pairs, here_is.topics, selector.policy, flow.target.alias)
-    forward = MapReader(there, Storage.of(flow))
-    if Storage.of(flow).progress in there_is.topics:
-        forward.refresh()
-    backward = MapReader(here, back) if back.progress in here_is.topics else None
-    if backward:
-        backward.refresh()
-    return Translator(there, names, forward, backward)
-
-
 class _Look:
     def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster, back: Storage) -> None:
         self._flow, self._source, self._target, self._back = flow, source, target, back
@@ -108,7 +90,7 @@ class _Look:
         shares = {g: "share groups are not followed" for g, found in listing.groups.items() if found.type == "share"}
         here, there = self._source.fetch_metadata(), self._target.fetch_metadata()
         offsets = fetch_group_offsets(self._source, groups)
-        translator = open_translator(self._flow, self._back, (self._source, here), (self._target, there))
+        translator = open_forward(self._flow, self._source, self._target, here, there, self._back)
         places = {place for found in offsets.values() if isinstance(found, dict) for place in found}
         translator.look(places)
         on_target, states = fetch_group_offsets(self._target, groups), describe_groups(self._target, groups)

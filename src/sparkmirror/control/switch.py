@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import count_partitions
-from sparkmirror.control.group_survey import open_translator, other_way
+from sparkmirror.control.group_survey import other_way
 from sparkmirror.control.survey import find_leader, read_progress, runs, survey_flow
 from sparkmirror.control.switch_groups import (
     Wanted,
@@ -30,6 +30,7 @@ from sparkmirror.control.switch_groups import (
     write_checkpoints,
 )
 from sparkmirror.control.switch_report import MissingRow, MoveRow, Report, find_missing, known_lag, may_shrink
+from sparkmirror.control.translators import open_forward
 from sparkmirror.errors import ConfigError, ConnectionLostError
 from sparkmirror.groups.names import Names
 from sparkmirror.groups.translator import MapReader, Translator
@@ -102,8 +103,9 @@ class Switch:
 
     def _move_groups(self, report: Report, *, rewind: bool) -> Report:
         self._tell("moving consumer groups")
-        sides = ((cluster, cluster.fetch_metadata()) for cluster in (self._source, self._target))
-        translator = open_translator(self._flow, other_way(self._flow, self._flows), *sides)
+        here, there = self._source.fetch_metadata(), self._target.fetch_metadata()
+        back = other_way(self._flow, self._flows)
+        translator = open_forward(self._flow, self._source, self._target, here, there, back)
         groups, failed = find_groups(self._source, self._flow, self._order.groups)
         wanted = read_wanted(self._source, translator, groups, frozenset())
         wanted.failed |= failed

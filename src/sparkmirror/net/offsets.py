@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +84,12 @@ def describe_producer(
         ours = [s for s in producers if s.producer_id == producer_id]
         found[partition] = ProducerState(ours[0].last_sequence, ours[0].last_timestamp) if ours else None
     return found
+
+
+def highest_marker_epoch(cluster: Cluster, leaders: Mapping[Partition, Leader], producer_ids: Collection[int]) -> int:
+    """The highest coordinator epoch of markers that leaders remember of these producers, -1 for none."""
+    states = (s for _, producers in _describe(cluster, leaders) for s in producers if s.producer_id in producer_ids)
+    return max((int(s.coordinator_epoch) for s in states), default=-1)
 
 
 def describe_open_transactions(

@@ -12,7 +12,8 @@ one partition's log, whose order is the same for everybody:
          5  {"origin":["x",0],…}     {"producer_id":4002}      <- of x-0 alone, which shares a target partition
          6  {"halt":"a"}             {"by":"ops@host1",…}      <- see halts
 
-A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation. A
+A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation (in
+a topic that was lost and restored, its offset and `base`, so that generations never come again). A
 driver that leads writes one for each round of leases; one that stands by takes over when it has seen none for a while,
 or at once when the leader says that it is released. For whoever asks who leads, the record also has the leader's host
 and process id, since when it leads, and how far the copy was when it last looked (see seen).
@@ -27,14 +28,13 @@ import time
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kafka.protocol.producer import InitProducerIdRequest
 
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.halts import Halt, parse_halt, parse_repeat
-from sparkmirror.offsets.internal_topic import UNREADABLE, InternalRecord, InternalTopic
+from sparkmirror.offsets.internal_topic import InternalRecord, InternalTopic, parse_object
 from sparkmirror.offsets.seen import Seen, parse_seen
 from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs, TopicMemory
 from sparkmirror.protocol import codes
@@ -52,7 +52,8 @@ class Leadership:
     """The newest leader record of a flow. Times are by the driver's clock; `since_ms` -1: not said.
 
     `longest_s`: how long its leases may last, 0 if that is not said. `halt`: the one that it heeds, and `at_rest`
-    whether it has come to its end. `seen`: how far the copy was.
+    whether it has come to its end. `seen`: how far the copy was. `unsure`: it is not known who led before, and his
+    leases may last that long, too. `base`: what generations are counted from.
     """
 
     generation: int
@@ -66,9 +67,15 @@ class Leadership:
     halt: Halt | None = None
     at_rest: bool = False
     seen: Seen | None = None
+    base: int = 0
+    unsure: bool = False
 
     def rests_for(self, halt: Halt) -> bool:
         return self.at_rest and self.halt is not None and self.halt.number == halt.number
+
+    @property
+    def leaves_leases(self) -> bool:
+        return not self.released or self.unsure
 
     def __str__(self) -> str:
         return f"driver {self.driver[:8]}" + (f" on {self.host} (pid {self.pid})" if self.host else "")
@@ -92,6 +99,7 @@ class Claims:
         self._next = 0
         self._since_ms = -1
         self._longest_s = 0.0
+        self._base = 0
 
     def claim_producer_id(self) -> int:
         """The flow's producer id: the one claimed first, ours or not. It never changes, so it is asked for once."""
@@ -148,6 +156,11 @@ class Claims:
         """Leave the lead to whoever stands by."""
         self._say(released=True)
 
+    def note_unknown_leader(self, base: int, longest_s: float) -> None:
+        """The topic was lost: generations go on from `base`, and leases of whoever led may still last."""
+        self._base, self._longest_s = base, longest_s
+        self._say(released=True, unsure=True)
+
     def leads(self) -> bool:
         return self.leader is not None and self.leader.driver == self.driver and not self.leader.released
 
@@ -163,7 +176,7 @@ class Claims:
             self._next = record.offset + 1
             self._note(record)
 
-    def _say(self, *, released: bool) -> int:
+    def _say(self, *, released: bool, unsure: bool = False) -> int:
         value: dict[str, object] = {
             "driver": self.driver,
             "host": platform.node(),
@@ -177,10 +190,14 @@ class Claims:
             value["seen"] = seen.to_value()
         if self.halt:
             value |= {"halt": self.halt.to_repeat(), "at_rest": self.rested == self.halt.number}
-        return self._topic.append(0, [(_dump({"leader": self._source}), _dump(value))])
+        if unsure:
+            value["unsure"] = True
+        if self._base:
+            value["base"] = self._base
+        return self._base + self._topic.append(0, [(_dump({"leader": self._source}), _dump(value))])
 
     def _note(self, record: InternalRecord) -> None:
-        key, value = _parse(record.key), _parse(record.value)
+        key, value = parse_object(record.key), parse_object(record.value)
         claimed = value.get("producer_id")
         if "claim" in key and isinstance(claimed, int):
             origin = _parse_place(key.get("origin"))
@@ -192,7 +209,8 @@ class Claims:
             self.halt = parse_halt(value, record.offset)
         else:
             note_in_memory(self.memory, record)
-            self.leader = parse_leadership(record, self._source) or self.leader
+            if leader := parse_leadership(record, self._source):
+                self.leader, self._base = leader, max(self._base, leader.base)
 
 
 def read_leader(cluster: Cluster, storage: Storage) -> tuple[Leadership | None, Halt | None]:
@@ -207,8 +225,8 @@ def read_leader(cluster: Cluster, storage: Storage) -> tuple[Leadership | None, 
         halts = []
         for record in records:
             leader = parse_leadership(record, storage.source) or leader
-            if _parse(record.key).get("halt") == storage.source:
-                halts.append(parse_halt(_parse(record.value), record.offset))
+            if parse_object(record.key).get("halt") == storage.source:
+                halts.append(parse_halt(parse_object(record.value), record.offset))
         halt = halts[-1] if halts else (leader.halt if leader else None)
         if leader:
             break
@@ -240,17 +258,19 @@ def read_memory(cluster: Cluster, storage: Storage) -> TopicMemory:
 
 
 def note_in_memory(memory: TopicMemory, record: InternalRecord) -> None:
-    memory.note(_parse(record.key), _parse(record.value))
+    memory.note(parse_object(record.key), parse_object(record.value))
 
 
 def parse_leadership(record: InternalRecord, source_alias: str) -> Leadership | None:
     """None for records of another kind."""
-    key, value = _parse(record.key), _parse(record.value)
+    key, value = parse_object(record.key), parse_object(record.value)
     if key.get("leader") != source_alias or "driver" not in value:
         return None
     since_ms, pid, longest_s = value.get("since_ms"), value.get("pid"), value.get("longest_s")
+    base = value.get("base")
+    base = base if isinstance(base, int) else 0
     return Leadership(
-        generation=record.offset,
+        generation=base + record.offset,
         driver=str(value["driver"]),
         released=bool(value.get("released")),
         written_ms=record.timestamp_ms,
@@ -261,6 +281,8 @@ def parse_leadership(record: InternalRecord, source_alias: str) -> Leadership | 
         halt=parse_repeat(value),
         at_rest=value.get("at_rest") is True,
         seen=parse_seen(value.get("seen")),
+        base=base,
+        unsure=bool(value.get("unsure")),
     )
 
 
@@ -288,12 +310,3 @@ def _parse_place(value: object) -> Place | None:
 
 def _dump(value: dict[str, object]) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
-
-
-def _parse(data: bytes | None) -> dict[str, Any]:
-    """What is not ours counts as empty."""
-    try:
-        value = json.loads(data or b"{}")
-    except UNREADABLE:
-        return {}
-    return value if isinstance(value, dict) else {}

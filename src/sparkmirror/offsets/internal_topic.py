@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka.partitioner.default import murmur2
 from kafka.record.memory_records import MemoryRecordsBuilder
@@ -157,3 +158,12 @@ def _encode_batches(records: Sequence[tuple[bytes, bytes | None]]) -> Iterator[b
             builder.append(now_ms, key, value)
     builder.close()
     yield bytes(builder.buffer())
+
+
+def parse_object(data: bytes | None) -> dict[str, Any]:
+    """A JSON object; what is not ours counts as empty."""
+    try:
+        value = json.loads(data or b"{}")
+    except UNREADABLE:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -102,7 +102,7 @@ class OffsetMapTopic:
         place, number = parsed
         known = self._known.get(place)
         try:
-            ids, span = _parse_head(record.value) if record.value is not None else (None, None)
+            ids, span = parse_head(record.value) if record.value is not None else (None, None)
         except ValueError:
             return
         if ids is None or span is None:
@@ -184,7 +184,7 @@ def _parse_id(value: bytes) -> str:
     return str(uuid.UUID(bytes=value)) if any(value) else ""
 
 
-def _parse_head(value: bytes) -> tuple[Ids, Span]:
+def parse_head(value: bytes) -> tuple[Ids, Span]:
     """ValueError: this is no chunk."""
     if len(value) < 2 * _ID:
         raise ValueError("a record of the offset map is too short")

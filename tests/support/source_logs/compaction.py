@@ -66,7 +66,7 @@ def make_compacted(
         )
         return all(_is_clean(log, remove_tombstones) for log in read_all(servers, topic).values())
 
-    with _impatient_cleaner(servers):
+    with impatient_cleaner(servers):
         await_condition(is_clean, f"the cleaner to clean {topic}", deadline_s)
     written = sum(end_offsets(servers, topic).values())
     left = sum(len(log) for log in read_all(servers, topic).values())
@@ -121,7 +121,7 @@ def _is_clean(log: list[Record], remove_tombstones: bool) -> bool:
 
 
 @contextlib.contextmanager
-def _impatient_cleaner(servers: str) -> Iterator[None]:
+def impatient_cleaner(servers: str) -> Iterator[None]:
     """The cleaner looks for work all the time. It can be told so while the broker runs (KIP-226)."""
     _set_cleaner_pause(servers, "50")
     try:

@@ -25,6 +25,12 @@ FILE = "clusters=A,B\nA.bootstrap.servers=127.0.0.1:1\nB.bootstrap.servers=127.0
         (["set", "FILE", "A->B", "t", "5"], 3, "cluster A: no broker answers"),
         (["show", "FILE"], 3, "cluster B: no broker answers"),
         (["show", "nowhere"], 2, "can't read the file"),
+        (["translate", "FILE"], 2, "expected --group, or --topic with --offset"),
+        (["translate", "FILE", "--group", "g", "--topic", "t", "--offset", "1"], 2, "expected --group, or --topic"),
+        (["translate", "FILE", "--topic", "t"], 2, "expected --group, or --topic with --offset"),
+        (["translate", "FILE", "--flow", "B->A", "--group", "g"], 2, "no flow B->A: there are A->B"),
+        (["translate", "FILE", "--group", "g"], 3, "cluster A: no broker answers"),
+        (["translate", "FILE", "--topic", "t", "--offset", "1", "--reverse", "--json"], 3, '"from_cluster": "B"'),
     ],
 )
 def test_wrong_use_and_clusters_that_are_away(arguments: list[str], code: int, said: str, tmp_path: Path) -> None:

@@ -29,6 +29,14 @@ def test_a_record_with_the_driver_alone_is_read() -> None:
     assert str(found) == "driver 01234567"
 
 
+def test_generations_of_a_topic_that_was_restored_go_on_from_their_base() -> None:
+    found = leader({"driver": "0123456789abcdef", "released": True, "unsure": True, "longest_s": 80, "base": 500})
+    assert found is not None and found.generation == 507
+    assert found.released and found.leaves_leases, "of whoever led before the topic was lost"
+    released = leader({"driver": "0123456789abcdef", "released": True})
+    assert released is not None and not released.leaves_leases
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

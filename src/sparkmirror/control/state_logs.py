@@ -1,0 +1,95 @@
+"""What both logs say of partitions whose progress is to be restored: has the target gone on, with equal offsets?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sparkmirror.batch.records import PlainRecord
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
+from sparkmirror.control.state_plan import Logs, PlaceState
+from sparkmirror.copy.source_view import ClusterView
+from sparkmirror.copy.tail import data_batches, read_tail
+from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.log import format_topic_id
+from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
+from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
+
+_ANY_OFFSET = 1 << 62
+
+
+class LogReader:
+    """One flow's. Blocking."""
+
+    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster, here: Metadata, there: Metadata) -> None:
+        self._source, self._target, self._here, self._there = source, target, here, there
+        self._view = ClusterView(source, READ_COMMITTED if flow.read_committed else READ_UNCOMMITTED)
+        pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(flow)).pairs
+        self._pairs: dict[Place, TopicPair] = {
+            (pair.topic, number): pair for pair in pairs if pair.present for number in range(pair.partitions)
+        }
+        self.targets: dict[Place, Place] = {
+            place: (pair.remote, pair.target_of(place[1])) for place, pair in self._pairs.items()
+        }
+
+    def read(
+        self, wanted: Mapping[Place, PlaceState], there: Mapping[Place, PlaceState], producer_id: int
+    ) -> dict[Place, Logs]:
+        """Partitions whose leaders do not answer are left out. `producer_id`: the flow's."""
+        here_leaders = pick_leaders(self._here, self._pairs)
+        there_leaders = pick_leaders(self._there, self.targets.values())
+        starts = list_offsets(self._source, here_leaders, EARLIEST)
+        target_starts = list_offsets(self._target, there_leaders, EARLIEST)
+        target_ends = list_offsets(self._target, there_leaders, LATEST)
+        found: dict[Place, Logs] = {}
+        for place, remote in self.targets.items():
+            if place not in starts or remote not in target_starts or remote not in target_ends:
+                continue
+            pair = self._pairs[place]
+            logs = Logs(
+                starts[place],
+                target_starts[remote],
+                target_ends[remote],
+                format_topic_id(self._here.topics[pair.topic].topic_id),
+                format_topic_id(self._there.topics[pair.remote].topic_id),
+                is_shared=pair.is_shared,
+            )
+            is_written = there.get(place, PlaceState()).standing is not None
+            if not pair.is_shared and not is_written:
+                logs = logs._replace(differs=self._differs(place, wanted.get(place, PlaceState()), logs, producer_id))
+            found[place] = logs
+        return found
+
+    def _differs(self, place: Place, wanted: PlaceState, logs: Logs, producer_id: int) -> bool:
+        """Whether offsets became translated behind what the state knows. Then counting finds the place, and a look at
+        the log's end alone might not: where the source has nothing at that offset, nothing speaks against it."""
+        known = wanted.standing
+        if known and (known.translated or known.target_end < 0 or known.target_id not in ("", logs.target_id)):
+            return False
+        first = max(logs.target_start, known.target_end if known else 0)
+        remote, number = self._there.topics[self.targets[place][0]], self.targets[place][1]
+        tail = read_tail(self._target, remote, number, first, logs.target_end) if first < logs.target_end else None
+        if tail is None or tail.header.producer_id != producer_id or tail.header.first < first:
+            return False
+        source = self._here.topics[place[0]]
+        bounds = self._view.bounds(source, place[1])
+        if bounds is not None and tail.header.end > bounds[1]:
+            return True
+        ours = {record.offset: record for record in tail.records}
+        theirs = list(self._records(place, tail.header.first, tail.header.end))
+        if theirs:
+            return any(ours.get(record.offset) != record for record in theirs)
+        coming = next(self._records(place, tail.header.end, _ANY_OFFSET), None)
+        if coming is None:
+            return False
+        batches = data_batches(self._target, remote, number, first, logs.target_end)
+        return any(_same(coming, record) for batch in batches for record in batch.records)
+
+    def _records(self, place: Place, first: int, end: int) -> Iterator[PlainRecord]:
+        for batch in self._view.copyable(self._here.topics[place[0]], place[1], first, end):
+            yield from (record for record in batch.records if first <= record.offset < end)
+
+
+def _same(one: PlainRecord, other: PlainRecord) -> bool:
+    return (one.timestamp, one.content) == (other.timestamp, other.content)
