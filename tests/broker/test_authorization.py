@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import AclOperation, AdminClient, ResourceType
 
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.control import flow as flow_module
 from sparkmirror.doctor.examine import examine_clusters
-from sparkmirror.embedded import KafkaCluster
-from sparkmirror.embedded.ports import HOST, reserve_port
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
@@ -30,6 +19,7 @@ from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offs
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.committed import Committed
 from tests.support.flows import only_flow, write_flow
+from tests.support.guarded import ALL, ALLOW, AS_ADMIN, DENY, IDS, PREFIXED, TOPIC, Guarded, start_guarded
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, produce, total
 from tests.support.local_mirror import LocalMirror, mirroring
@@ -37,66 +27,6 @@ from tests.support.same_log import assert_same_log
 from tests.support.source_logs import make_transactions
 
 pytestmark = pytest.mark.timeout(120)
-
-ALL, DENY, ALLOW = AclOperation.ALL, AclPermissionType.DENY, AclPermissionType.ALLOW
-TOPIC, IDS = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
-LITERAL, PREFIXED = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
-MIRROR = "User:ANONYMOUS"
-LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="admin" password="x" user_admin="x";'
-AS_ADMIN = {
-    "security.protocol": "SASL_PLAINTEXT",
-    "sasl.mechanism": "PLAIN",
-    "sasl.username": "admin",
-    "sasl.password": "x",
-}
-
-
-@dataclass(frozen=True)
-class Guarded:
-    """A broker that knows who does not say who he is as the mirror's user, and on another port the admin."""
-
-    cluster: KafkaCluster
-    for_admin: str
-    admin: AdminClient
-    given: list[AclBinding] = field(default_factory=list)
-
-    @property
-    def servers(self) -> str:
-        return self.cluster.bootstrap_servers
-
-    def add(self, kind: Any, name: str, operation: Any, permission: Any, pattern: Any = LITERAL) -> AclBinding:
-        acl = AclBinding(kind, name, pattern, MIRROR, "*", operation, permission)
-        self.admin.create_acls([acl])[acl].result(30)
-        self.given.append(acl)
-        return acl
-
-    def remove(self, acl: AclBinding) -> None:
-        where = acl.restype, acl.name, acl.resource_pattern_type
-        one = AclBindingFilter(*where, acl.principal, acl.host, acl.operation, acl.permission_type)
-        self.admin.delete_acls([one])[one].result(30)
-        self.given.remove(acl)
-
-
-def start_guarded() -> tuple[KafkaCluster, str]:
-    client, internal, controller = (reserve_port() for _ in range(3))
-    ports = [port.number for port in (client, internal, controller)]
-    for port in (client, internal, controller):
-        port.release()
-    listeners = f"PLAINTEXT://{HOST}:{ports[0]},INTERNAL://{HOST}:{ports[1]}"
-    login = {f"listener.name.{name}.plain.sasl.jaas.config": LOGIN for name in ("internal", "controller")}
-    overrides = {
-        "listeners": f"{listeners},CONTROLLER://{HOST}:{ports[2]}",
-        "advertised.listeners": listeners,
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,INTERNAL:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
-        "inter.broker.listener.name": "INTERNAL",
-        "controller.quorum.voters": f"1@{HOST}:{ports[2]}",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "sasl.mechanism.inter.broker.protocol": "PLAIN",
-        "sasl.mechanism.controller.protocol": "PLAIN",
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:admin",
-    }
-    return KafkaCluster(name="guarded", ports=ports[:1], overrides={**overrides, **login}), f"{HOST}:{ports[1]}"
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import uuid
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,32 +13,13 @@ from sparkmirror.client import MirrorClient, TopicPartition
 from sparkmirror.groups.task import GroupReport
 from tests.conftest import Pair
 from tests.support.command import run_command
-from tests.support.flows import write_flow
 from tests.support.group_members import committed
-from tests.support.group_rounds import KEYS, Groups, commit
+from tests.support.group_rounds import KEYS, Groups, commit, following, groups_of
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all
 from tests.support.local_mirror import LocalMirror, mirroring
 from tests.support.source_logs.markers import write_markers
 
 NOTHING = -1001
-
-
-@contextlib.contextmanager
-def following(pair: Pair, topic: str, folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[LocalMirror]:
-    keys = KEYS | {"groups": f"{topic}.*"} | dict(extra or {})
-    file = write_flow(folder, pair.source, pair.target, topic, keys)
-    with mirroring(file) as mirror:
-        mirror.await_topics(2)
-        yield mirror
-
-
-@contextlib.contextmanager
-def groups_of(mirror: LocalMirror) -> Iterator[Groups]:
-    groups = Groups(mirror)
-    try:
-        yield groups
-    finally:
-        groups.close()
 
 
 def fill(servers: str, topic: str, turns: int = 12, first: int = 0) -> None:
@@ -59,7 +38,7 @@ def copy_all(mirror: LocalMirror, groups: Groups) -> dict[str, GroupReport]:
         return bool(reports) and not any(report.lagging for report in reports.values())
 
     await_condition(is_copied, "the copy", 60)
-    return groups.keeper.view.reports
+    return groups.keeper.reports
 
 
 @pytest.mark.parametrize("preserve", ["auto", "never"])
@@ -232,3 +211,8 @@ def test_a_group_that_moved_gets_its_exact_place_back(pair: Pair, topic: str, tm
                 assert committed(pair.source, topic, [(topic, 0)]) == {(topic, 0): source[0][index].offset}
                 groups.round()  # both ways at once: nothing moves back
                 assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): target[0][index].offset}
+            for _ in range(3):
+                reports = groups.round()[topic], returning.round()[topic]
+                assert [(r.committed, r.emitted, r.why) for r in reports] == [(0, 0, "")] * 2, (
+                    "and none pushes the other"
+                )

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
-import pyspark
 import pytest
 
 from tests.conftest import Pair
 from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
-
-SPARK_HOME = Path(pyspark.__file__).parent
+from tests.support.standalone import ON_LOOPBACK, Standalone
 
 
 def get_json(url: str) -> Any:
@@ -69,52 +63,6 @@ def rows_of(execution: dict[str, Any], node: str) -> int:
     )
 
 
-class Standalone:
-    """A Spark standalone cluster of processes on loopback."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self.url = ""
-
-    def start(self, workers: int) -> None:
-        self._spawn("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0")
-        log = self._folder / "master.log"
-        await_condition(lambda: "Starting Spark master at" in log.read_text(), "the Spark master", 60)
-        self.url = log.read_text().split("Starting Spark master at ")[1].split()[0]
-        for number in range(workers):
-            words = ("--host", "127.0.0.1", "--cores", "4", "--memory", "1g", "--work-dir", str(self._folder / "work"))
-            self._spawn(f"worker{number}", "org.apache.spark.deploy.worker.Worker", *words, self.url)
-        await_condition(lambda: log.read_text().count("Registering worker") == workers, "the Spark workers", 60)
-
-    def _spawn(self, name: str, *words: str) -> None:
-        environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(SPARK_HOME)}
-        with (self._folder / f"{name}.log").open("wb") as log:
-            self._processes.append(
-                subprocess.Popen(
-                    [str(SPARK_HOME / "bin" / "spark-class"), *words], stdout=log, stderr=log, env=environment
-                )
-            )
-
-    def executors(self) -> list[psutil.Process]:
-        """The executors' JVMs, by worker."""
-        found = []
-        for process in self._processes[1:]:
-            for child in psutil.Process(process.pid).children(recursive=True):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    if any("CoarseGrainedExecutorBackend" in word for word in child.cmdline()):
-                        found.append(child)
-        return found
-
-    def stop(self) -> None:
-        for process in self._processes:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                for child in psutil.Process(process.pid).children(recursive=True):
-                    child.kill()
-            process.kill()
-            process.wait(timeout=10)
-
-
 @pytest.fixture
 def standalone(tmp_path: Path) -> Iterator[Standalone]:
     cluster = Standalone(tmp_path)
@@ -133,9 +81,7 @@ def test_two_executors_share_the_tasks_and_a_killed_one_s_partitions_move(
     remote = f"A.{topic}"
     extra = {
         "spark.master": standalone.url,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.executor.memory": "512m",
+        **ON_LOOPBACK,
         "spark.ui.enabled": "true",
         "lease.seconds": "4",
         "tasks.max": "4",

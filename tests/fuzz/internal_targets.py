@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sparkmirror.errors import ConfigError
-from sparkmirror.offsets import checkpoints, claims, facts_topic, heartbeats, offset_syncs, progress, topic_memory
+from sparkmirror.offsets import (
+    checkpoints,
+    claims,
+    facts_topic,
+    group_marks,
+    heartbeats,
+    offset_syncs,
+    progress,
+    topic_memory,
+)
 from sparkmirror.offsets.internal_topic import InternalRecord
 from sparkmirror.offsets.state_file import CHECKPOINTS, CLAIMS, FlowState, StateHead, encode_state, parse_state
 from sparkmirror.topology.fact import Fact
@@ -42,6 +51,13 @@ def _read_progress(key: bytes, value: bytes) -> None:
 
 def _read_fact(key: bytes, value: bytes) -> None:
     facts_topic.parse_record("A", key, value)
+
+
+def _read_mark(key: bytes, value: bytes) -> None:
+    marks = group_marks.Marks()
+    group_marks.note_record(marks, "A", key, value)
+    for group, mark in marks.groups.items():
+        assert mark.why is not None and marks.checkpointed_ms(group) + marks.synced_ms(group) is not None
 
 
 def _read_leader(key: bytes, value: bytes) -> None:
@@ -82,5 +98,14 @@ TARGETS = [
         "progress_record", _read_progress, progress.encode_key("A", "t", 0), progress.encode_value(_STANDING)
     ),
     _record_target("fact_record", _read_fact, facts_topic.encode_key("A", ("t", 0)), facts_topic.encode_value(_FACT)),
+    _record_target(
+        "group_record",
+        _read_mark,
+        group_marks.encode_group("A", "g", None)[0],
+        b'{"checkpoint":[1769853600000,""],"sync":[0,"it reads there"]}',
+    ),
+    _record_target(
+        "group_rounds_record", _read_mark, *group_marks.encode_rounds("A", group_marks.LastRounds(1, 2, 0.4))
+    ),
     _record_target("leader_record", _read_leader, b'{"leader":"A"}', _LEADER),
 ]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from confluent_kafka import Consumer, TopicPartition
 
 from sparkmirror.control.group_keeper import GroupKeeper
 from sparkmirror.groups.task import GroupReport, GroupTask
 from sparkmirror.groups.work import GroupWorker
-from tests.support.local_mirror import LocalMirror
+from tests.conftest import Pair
+from tests.support.flows import write_flow
+from tests.support.local_mirror import LocalMirror, mirroring
 
 Place = tuple[str, int]
 
@@ -43,7 +47,7 @@ class Groups:
 
     def round(self) -> dict[str, GroupReport]:
         self.keeper.turn(float(next(self._clock)))
-        return self.keeper.view.reports
+        return self.keeper.reports
 
     def close(self) -> None:
         self.keeper.stop()
@@ -58,3 +62,23 @@ class Groups:
             for worker, task in zip(self._workers, tasks, strict=False)
             for report in worker.run(GroupTask.from_json(task.to_json()))
         ]
+
+
+@contextlib.contextmanager
+def following(
+    pair: Pair, topic: str, folder: Path, extra: Mapping[str, str] | None = None, partitions: int = 2
+) -> Iterator[LocalMirror]:
+    keys = KEYS | {"groups": f"{topic}.*"} | dict(extra or {})
+    file = write_flow(folder, pair.source, pair.target, topic, keys)
+    with mirroring(file) as mirror:
+        mirror.await_topics(partitions)
+        yield mirror
+
+
+@contextlib.contextmanager
+def groups_of(mirror: LocalMirror) -> Iterator[Groups]:
+    groups = Groups(mirror)
+    try:
+        yield groups
+    finally:
+        groups.close()

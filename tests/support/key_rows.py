@@ -115,7 +115,7 @@ ROWS: tuple[KeyRow, ...] = (
     _list("groups.exclude", lambda f: f.groups.exclude, ("console-consumer-.*", "connect-.*", "__.*")),
     _text("group.filter.class", lambda f: f.groups.filter_class, MIRROR + "DefaultGroupFilter"),
     _switch("refresh.groups.enabled", lambda f: f.groups.refresh_interval_s is not None, True),
-    _interval("refresh.groups.interval.seconds", lambda f: f.groups.refresh_interval_s, 600.0),
+    _interval("refresh.groups.interval.seconds", lambda f: f.groups.refresh_interval_s, 5.0),
     _switch("emit.checkpoints.enabled", lambda f: f.checkpoints_topic.is_wanted, True),
     _interval("emit.checkpoints.interval.seconds", lambda f: f.groups.checkpoints_interval_s, 60.0),
     _switch("sync.group.offsets.enabled", lambda f: f.groups.sync_offsets_interval_s is not None, False),
@@ -126,6 +126,7 @@ ROWS: tuple[KeyRow, ...] = (
         "sync.group.offsets.enabled = true",
     ),
     _switch("sync.group.offsets.rewind", lambda f: f.groups.sync_offsets_rewind, False),
+    _switch("sync.group.deletes.enabled", lambda f: f.groups.sync_deletes, False),
     # heartbeats, offset syncs, internal topics
     _switch("emit.heartbeats.enabled", lambda f: f.heartbeats.topic.is_wanted, True),
     _interval("emit.heartbeats.interval.seconds", lambda f: f.heartbeats.interval_s, 1.0),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sparkmirror.batch.codec import decompress
-from sparkmirror.batch.header import HEADER_BYTES, MAGIC, BatchHeader, read_header
+from sparkmirror.batch.header import HEADER_BYTES, MAGIC, BatchHeader, read_header, seal_records
 from sparkmirror.batch.legacy import read_legacy_records
 from sparkmirror.errors import ProtocolError
+from sparkmirror.protocol.wire import encode_varint
 
 SHOWN_BYTES = 100
 
@@ -36,7 +38,7 @@ def read_keyed_records(header: BatchHeader, batch: memoryview) -> list[KeyedReco
 
 def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
     """All records of a batch of format 2."""
-    data = memoryview(bytes(decompress(header.codec, batch[HEADER_BYTES:])))
+    data = bytes(decompress(header.codec, batch[HEADER_BYTES:]))
     records = []
     at = 0
     for _ in range(header.records):
@@ -47,9 +49,31 @@ def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
         timestamp_delta, rest = _read_varint(data, at + 1)
         offset_delta, rest = _read_varint(data, rest)
         timestamp = header.max_timestamp if header.is_log_append_time else header.base_timestamp + timestamp_delta
-        records.append(PlainRecord(header.first + offset_delta, timestamp, bytes(data[rest:end])))
+        records.append(PlainRecord(header.first + offset_delta, timestamp, data[rest:end]))
         at = end
     return records
+
+
+def encode_keyed_batches(records: Iterable[tuple[bytes, bytes | None]], timestamp: int, limit: int) -> Iterator[bytes]:
+    """Keys and values as batches of about `limit` bytes at most, or one record each where that is larger."""
+    encoded: list[bytes] = []
+    size = 0
+    for key, value in records:
+        record = _encode_record(len(encoded), key, value)
+        if encoded and size + len(record) > limit:
+            yield seal_records(b"".join(encoded), len(encoded), timestamp)
+            encoded, size, record = [], 0, _encode_record(0, key, value)
+        encoded.append(record)
+        size += len(record)
+    if encoded:
+        yield seal_records(b"".join(encoded), len(encoded), timestamp)
+
+
+def _encode_record(offset_delta: int, key: bytes, value: bytes | None) -> bytes:
+    """Attributes and the timestamp's delta are 0, and there are no headers."""
+    there = b"\1" if value is None else encode_varint(len(value)) + value
+    content = b"\0\0" + encode_varint(offset_delta) + encode_varint(len(key)) + key + there + b"\0"
+    return encode_varint(len(content)) + content
 
 
 def describe_record(batch: memoryview, index: int) -> str:
@@ -68,21 +92,23 @@ def _shorten(content: bytes | None) -> str:
 
 
 def _split_content(content: bytes) -> tuple[bytes | None, bytes | None]:
-    key, at = _read_bytes(memoryview(content), 0)
-    value, _ = _read_bytes(memoryview(content), at)
+    key, at = _read_bytes(content, 0)
+    value, _ = _read_bytes(content, at)
     return key, value
 
 
-def _read_bytes(data: memoryview, at: int) -> tuple[bytes | None, int]:
+def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
     """-1 for null, else a length and as many bytes."""
     length, at = _read_varint(data, at)
     end = at + max(length, 0)
     if length < -1 or end > len(data):
         raise ProtocolError(f"a record has a field of {length} bytes, {len(data) - at} are left")
-    return (None if length < 0 else bytes(data[at:end])), end
+    return (None if length < 0 else data[at:end]), end
 
 
-def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    if at < len(data) and (byte := data[at]) < 0x80:  # as most are
+        return (byte >> 1) ^ -(byte & 1), at + 1
     value = shift = 0
     while at < len(data) and shift < 70:
         byte = data[at]

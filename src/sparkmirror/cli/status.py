@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from sparkmirror.cli import status_groups
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.questions import Question, Showing, ask
 from sparkmirror.control.halt_text import halt_text
@@ -43,16 +44,15 @@ def status(question: Question) -> int:
         lambda config: survey_flows(config.flows),
         Showing(
             document=lambda surveys: survey_document(surveys, time.time()),
-            draw=draw,
-            plain=plain,
+            draw=lambda surveys, room: draw(surveys, room, time.time()),
+            plain=lambda surveys: plain(surveys, time.time()),
             exit_code=exit_code,
         ),
     )
 
 
-def exit_code(surveys: Iterable[FlowSurvey]) -> int:
+def exit_code(surveys: Sequence[FlowSurvey]) -> int:
     """What could not be seen weighs more than what stands still."""
-    surveys = list(surveys)
     if not all(survey.is_whole for survey in surveys):
         return UNREACHABLE
     return STOPPED_SOMEWHERE if any(survey.stopped or survey.halt for survey in surveys) else 0
@@ -111,7 +111,7 @@ def _by_topic(survey: FlowSurvey) -> Iterator[tuple[TopicRow, list[PartitionRow]
 # -- the two forms
 
 
-def plain(surveys: Sequence[FlowSurvey]) -> Iterator[str]:
+def plain(surveys: Sequence[FlowSurvey], now: float) -> Iterator[str]:
     """Columns of all topics line up, so that a whole flow can be read down."""
     for index, survey in enumerate(surveys):
         if index:
@@ -131,9 +131,15 @@ def plain(surveys: Sequence[FlowSurvey]) -> Iterator[str]:
             yield topic_line(topic)
             if rows:
                 yield from plain_lines(COLUMNS, [cells(row) for row in rows], widths)
+        if survey.groups:
+            ages = status_groups.rows(survey.groups, now)
+            yield ""
+            yield status_groups.summary(survey.groups, now)
+            yield from plain_lines(status_groups.COLUMNS, ages, widths_of(status_groups.COLUMNS, ages))
+            yield from filter(None, [status_groups.rest(survey.groups)])
 
 
-def draw(surveys: Sequence[FlowSurvey], room: int) -> Iterator[RenderableType]:
+def draw(surveys: Sequence[FlowSurvey], room: int, now: float) -> Iterator[RenderableType]:
     for index, survey in enumerate(surveys):
         if index:
             yield ""
@@ -152,3 +158,9 @@ def draw(surveys: Sequence[FlowSurvey], room: int) -> Iterator[RenderableType]:
             yield Text(topic_line(topic), style="yellow" if topic.fact else "")
             if rows:
                 yield from draw_rows(COLUMNS, [cells(row, grouped=True) for row in rows], widths, room)
+        if survey.groups:
+            ages = status_groups.rows(survey.groups, now)
+            yield ""
+            yield Text(status_groups.summary(survey.groups, now))
+            yield from draw_rows(status_groups.COLUMNS, ages, widths_of(status_groups.COLUMNS, ages), room)
+            yield from filter(None, [status_groups.rest(survey.groups)])

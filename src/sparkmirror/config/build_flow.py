@@ -138,6 +138,7 @@ def _build_groups(read: Read) -> GroupsConfig:
         checkpoints_interval_s=read.interval(groups.EMIT_CHECKPOINTS, groups.CHECKPOINTS_INTERVAL),
         sync_offsets_interval_s=read.interval(groups.SYNC_GROUPS, groups.SYNC_GROUPS_INTERVAL),
         sync_offsets_rewind=read(groups.SYNC_GROUPS_REWIND),
+        sync_deletes=read(groups.SYNC_GROUP_DELETES),
     )
 
 

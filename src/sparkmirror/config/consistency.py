@@ -19,7 +19,7 @@ def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Fin
         _refuse_rows_both_ways(flows, settings, findings)
         _refuse_prefixes_apart(flows, settings, findings)
         _refuse_rename_loops(flows, settings, findings)
-        _refuse_rewinds_both_ways(flows, settings, findings)
+        _refuse_both_ways(flows, settings, findings)
         return
     first = circle[0]
     way = "->".join((first.source.alias, *(flow.target.alias for flow in circle)))
@@ -70,18 +70,18 @@ def _refuse_prefixes_apart(flows: Sequence[FlowConfig], settings: Settings, find
             findings.error(line_of(entry), f"{key}: identity.bidirectional needs the same both ways, got also {back}")
 
 
-def _refuse_rewinds_both_ways(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
-    """Each direction would take the other's older offset for the group's will."""
-    rewinding = {flow.name for flow in flows if flow.groups.sync_offsets_rewind}
+def _refuse_both_ways(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
+    """Each direction would take the other's older offset, or its copy's end, for the group's will."""
+    syncs = {f.name for f in flows if f.groups.sync_offsets_interval_s is not None}
     for flow in flows:
         back = f"{flow.target.alias}->{flow.source.alias}"
-        syncs = {f.name for f in flows if f.groups.sync_offsets_interval_s is not None}
-        if flow.name in rewinding & syncs and back in syncs:
-            key = "sync.group.offsets.rewind"
-            entry = settings.entries.get(f"{flow.name}.{key}") or settings.entries.get(key)
-            findings.error(
-                line_of(entry), f"{key}: {back} syncs groups, too, and offsets would go back and forth: expected false"
-            )
+        for key, is_on, what in (
+            ("sync.group.offsets.rewind", flow.groups.sync_offsets_rewind, "offsets would go back and forth"),
+            ("sync.group.deletes.enabled", flow.groups.sync_deletes, "a copy's end would be the end of the group"),
+        ):
+            if is_on and {flow.name, back} <= syncs:
+                entry = settings.entries.get(f"{flow.name}.{key}") or settings.entries.get(key)
+                findings.error(line_of(entry), f"{key}: {back} syncs groups, too, and {what}: expected false")
 
 
 def warn_of_contradictions(flows: Iterable[FlowConfig], settings: Settings, findings: Findings) -> None:

@@ -61,6 +61,8 @@ class GroupsConfig:
     sync_offsets_interval_s: float | None
     # Follow a group that went back at the source.
     sync_offsets_rewind: bool
+    # A group that was synced goes with the source's.
+    sync_deletes: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,15 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.group_deletes import GroupDeletes
+from sparkmirror.control.group_marks import GroupMarksKeeper
 from sparkmirror.errors import SparkmirrorError
+from sparkmirror.groups.marks import Round
 from sparkmirror.groups.names import Names
 from sparkmirror.groups.task import GroupReport, GroupTask
 from sparkmirror.net.cluster import Cluster
@@ -25,18 +27,12 @@ from sparkmirror.topology.storage import Storage
 
 log = logging.getLogger("sparkmirror.groups")
 
-TICK_S = 1.0
+TICK_S = 0.5
+REFRESH_AGAIN_S = 5.0
+FINISH_S = 15.0  # for a round that is under way
+UNSUPPORTED = ("share", "streams")  # their offsets are not kept as those of consumers are
 
 RunTasks = Callable[[Sequence[GroupTask]], list[GroupReport]]
-
-
-@dataclass(slots=True)
-class GroupView:
-    """What is known of the groups. `synced_at`: when each was last dealt with wholly, in seconds since 1970."""
-
-    round_at: float = 0.0
-    reports: dict[str, GroupReport] = field(default_factory=dict)
-    synced_at: dict[str, float] = field(default_factory=dict)
 
 
 class GroupKeeper:
@@ -44,15 +40,22 @@ class GroupKeeper:
 
     def __init__(self, keeper: FlowKeeper, other_way: Storage, run_tasks: RunTasks, tasks: Callable[[], int]) -> None:
         self.flow: FlowConfig = keeper.flow
-        self.view = GroupView()
+        self.reports: dict[str, GroupReport] = {}  # of the last round
         self._keeper = keeper
         self._other_way = other_way
         self._run_tasks = run_tasks
         self._tasks = tasks
         self._policy = choose_policy(self.flow)
         self._filter = choose_group_filter(self.flow)
+        self._checkpoints_topic = self._policy.checkpoints_topic(self.flow.source.alias)
         self._source = Cluster(flow_address(self.flow.source, self.flow))
+        self._target = Cluster(flow_address(self.flow.target, self.flow))
+        self._marks = GroupMarksKeeper(self.flow, self._target)
+        self._deletes = GroupDeletes(self.flow, self._source, self._target, self._checkpoints_topic)
         self._groups: tuple[str, ...] = ()
+        self._left_out: dict[str, str] = {}
+        self._has_looked = False
+        self._complaint = ""
         self._due = Due(self.flow)
         self._turning = threading.Lock()
         self._stop = threading.Event()
@@ -66,34 +69,80 @@ class GroupKeeper:
         if self._thread.ident is not None:  # else Spark could not start
             self._thread.join(timeout=1.0)
         self._source.close()
+        self._target.close()
 
     def _run(self) -> None:
         while not self._stop.wait(TICK_S):
             with self._turning:
-                if self._keeper.view.is_active and self._keeper.view.landscape is not None:
-                    try:
-                        self.turn(time.monotonic())
-                    except SparkmirrorError as error:
-                        log.warning("flow %s: consumer groups: %s; trying again", self.flow.name, error)
+                if not self._keeper.view.leads:
+                    self._marks.forget()
+                elif self._keeper.view.is_active and self._keeper.view.landscape is not None:
+                    self._try_turn(time.monotonic())
 
     @property
     def is_busy(self) -> bool:
         """Whether a turn may be under way. One that begins later heeds what the flow's view says now."""
         return self._turning.locked()
 
-    def turn(self, now: float) -> None:
-        """Do what is due."""
-        if self._due.refresh(now):
-            self._groups = self._find_groups()
-        emit, sync = self._due.emit(now), self._due.sync(now)
-        if (emit or sync) and self._groups:
-            self._take(self._run_tasks(self._plan(emit=emit, sync=sync)))
+    def finish(self) -> None:
+        """All that comes round sooner or later, once more: the mirror ends, and what it has copied stays as it is."""
+        self._stop.set()
+        self._thread.join(timeout=FINISH_S)
+        if self._keeper.view.is_active and not self._thread.is_alive():
+            self._due = Due(self.flow)
+            self._try_turn(time.monotonic())
 
-    def _find_groups(self) -> tuple[str, ...]:
+    def _try_turn(self, now: float) -> None:
+        try:
+            self.turn(now)
+            self._complain("")
+        except SparkmirrorError as error:
+            self._complain(f"consumer groups: {error}; trying again")
+
+    def _complain(self, what: str) -> None:
+        """Once, as long as it stays the same."""
+        if what and what != self._complaint and not self._stop.is_set():
+            log.warning("flow %s: %s", self.flow.name, what)
+        self._complaint = what
+
+    def turn(self, now: float) -> None:
+        """Do what is due. Groups are looked for just before they are dealt with."""
+        if not self._due.has_round(now):
+            return
+        if self._due.refresh(now):
+            self._try_to_find_groups(now)
+        emit, sync = self._due.emit(now), self._due.sync(now)
+        at, began = time.time(), time.monotonic()  # what groups commit from now on is the next round's
+        reports = self._run_tasks(self._plan(emit=emit, sync=sync)) if self._groups else []
+        self._take(reports)
+        round_ = Round(emit, sync, int(at * 1000), round(time.monotonic() - began, 3))
+        self._marks.take(round_, reports, self._left_out)
+
+    def _try_to_find_groups(self, now: float) -> None:
+        try:
+            self._find_groups(now)
+        except SparkmirrorError as error:
+            if not self._has_looked:
+                raise
+            log.warning(
+                "flow %s: groups can't be looked for: %s; those that are known are followed", self.flow.name, error
+            )
+
+    def _find_groups(self, now: float) -> None:
+        """Groups of brokers that do not answer are followed on: they may be as well as ever."""
         listing = list_groups(self._source)
-        for node, why in listing.failed.items():
-            log.warning("flow %s: groups of broker %d are not known: %s", self.flow.name, node, why)
-        return choose_groups(listing, self._filter.should_replicate_group)
+        wanted = self._filter.should_replicate_group
+        self._has_looked = True
+        self._left_out = unsupported_groups(listing, wanted)
+        groups = choose_groups(listing, wanted)
+        if listing.failed:
+            log.warning("flow %s: groups of some brokers are not known: %s", self.flow.name, listing.failed)
+            self._groups = tuple(sorted({*groups, *self._groups}))
+            return
+        self._groups = groups
+        if self.flow.groups.sync_deletes:
+            self._left_out |= self._deletes.apply(self._marks.synced() - listing.groups.keys())
+        self._due.refreshed(now)
 
     def _plan(self, *, emit: bool, sync: bool) -> list[GroupTask]:
         landscape = self._keeper.view.landscape
@@ -108,7 +157,7 @@ class GroupKeeper:
                 names=names,
                 storage=Storage.of(self.flow),
                 other_way=self._other_way,
-                checkpoints_topic=self._policy.checkpoints_topic(self.flow.source.alias),
+                checkpoints_topic=self._checkpoints_topic,
                 emit=emit,
                 sync=sync,
                 rewind=self.flow.groups.sync_offsets_rewind,
@@ -117,12 +166,9 @@ class GroupKeeper:
         ]
 
     def _take(self, reports: Iterable[GroupReport]) -> None:
-        now = time.time()
-        before = self.view.reports
-        self.view.reports = {report.group: report for report in reports}
-        self.view.synced_at |= {group: now for group, report in self.view.reports.items() if not report.why}
-        self.view.round_at = now
-        for why, groups in new_reasons(before, self.view.reports).items():
+        before = self.reports
+        self.reports = {report.group: report for report in reports}
+        for why, groups in new_reasons(before, self.reports).items():
             more = f" (and {len(groups) - 1:,} more)" if len(groups) > 1 else ""
             log.warning("flow %s: group %s%s: %s", self.flow.name, groups[0], more, why)
 
@@ -152,9 +198,16 @@ class Due:
         self._sync_s = groups.sync_offsets_interval_s
         self._next = {"refresh": 0.0, "emit": 0.0, "sync": 0.0}
 
+    def has_round(self, now: float) -> bool:
+        wanted = (("emit", self._emit_s), ("sync", self._sync_s))
+        return any(every_s is not None and now >= self._next[what] for what, every_s in wanted)
+
     def refresh(self, now: float) -> bool:
-        """Once even if they are not to be looked for again."""
-        return self._is_due("refresh", self._refresh_s or float("inf"), now)
+        """Once even if they are not to be looked for again; and soon if that did not succeed."""
+        return self._is_due("refresh", REFRESH_AGAIN_S, now)
+
+    def refreshed(self, now: float) -> None:
+        self._next["refresh"] = now + (self._refresh_s or float("inf"))
 
     def emit(self, now: float) -> bool:
         return self._is_due("emit", self._emit_s, now)
@@ -171,6 +224,15 @@ class Due:
 
 def choose_groups(listing: Listing, wanted: Callable[[str], bool]) -> tuple[str, ...]:
     return tuple(sorted(group for group, found in listing.groups.items() if found.reads_topics and wanted(group)))
+
+
+def unsupported_groups(listing: Listing, wanted: Callable[[str], bool]) -> dict[str, str]:
+    """Groups that are asked for and can't be followed, with the reason: MirrorMaker 2 passes them over, too."""
+    return {
+        group: f"{found.type} groups are not supported"
+        for group, found in sorted(listing.groups.items())
+        if found.type in UNSUPPORTED and wanted(group)
+    }
 
 
 def split_evenly(groups: Sequence[str], parts: int) -> list[tuple[str, ...]]:

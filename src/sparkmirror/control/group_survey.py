@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import pick_leaders
-from sparkmirror.control.group_keeper import choose_groups, follows_groups
+from sparkmirror.control.group_keeper import choose_groups, follows_groups, unsupported_groups
 from sparkmirror.control.translators import open_forward
 from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.groups.rules import IDLE
@@ -87,7 +87,6 @@ class _Look:
         listing = list_groups(self._source)
         wanted = choose_group_filter(self._flow).should_replicate_group
         groups = [g for g in choose_groups(listing, wanted) if not only or g in only]
-        shares = {g: "share groups are not followed" for g, found in listing.groups.items() if found.type == "share"}
         here, there = self._source.fetch_metadata(), self._target.fetch_metadata()
         offsets = fetch_group_offsets(self._source, groups)
         translator = open_forward(self._flow, self._source, self._target, here, there, self._back)
@@ -96,7 +95,7 @@ class _Look:
         on_target, states = fetch_group_offsets(self._target, groups), describe_groups(self._target, groups)
         ends = list_offsets(self._source, pick_leaders(here, places), LATEST, committed=self._flow.read_committed)
         rows: list[GroupRow] = []
-        left_out = {g: why for g, why in shares.items() if wanted(g) and (not only or g in only)}
+        left_out = {g: why for g, why in unsupported_groups(listing, wanted).items() if not only or g in only}
         for group in groups:
             found, known = offsets[group], on_target[group]
             if isinstance(found, BrokerError) or isinstance(known, BrokerError):

@@ -139,7 +139,7 @@ class Mirror:
             self._wait(IDLE_S)
             return
         began = time.monotonic()
-        self._round = current = self._desk.publish(leases)
+        self._round = current = self._desk.publish(leases, at_once=self._is_short_of_slots(len(leases)))
         self._watch(current, current.going, START_TIMEOUT_S)
         if time.monotonic() - began >= START_TIMEOUT_S:
             log.warning("Spark has not started all tasks within %.0f s: has it executors and slots?", START_TIMEOUT_S)
@@ -163,6 +163,7 @@ class Mirror:
         quiet_s = time.monotonic() - self._last_news
         calm = self._goal is None and quiet_s > CALM_AFTER * self._lease_s
         calm = calm and not any(self.ledger.troubled(keeper.flow.name) for keeper in self.keepers)
+        calm = calm and not (self.groups and self._round and self._is_short_of_slots(len(self._round.states)))
         for keeper in self.keepers:
             keeper.is_calm = calm
         return calm and all(keeper.may_be_calm for keeper in self.keepers)
@@ -216,11 +217,19 @@ class Mirror:
                 )
 
     def _tasks(self, keeper: FlowKeeper) -> int:
-        """At most the slots that are there, shared by the flows: a lease without a slot starves its partitions."""
+        """At most the slots that are there, shared by the flows: a lease without a slot starves its partitions.
+
+        One is left to consumer groups.
+        """
         assert self.spark is not None
-        slots = self._local_slots or count_slots(self.spark)
+        slots = self._local_slots or count_slots(self.spark) - bool(self.groups)
         share = max(1, slots // len(self.keepers))
         return min(keeper.flow.tasks_max or share, share)
+
+    def _is_short_of_slots(self, leases: int) -> bool:
+        """Tasks that wait for their turn would hold the slots that others need: groups, and each other."""
+        assert self.spark is not None
+        return not self._local_slots and count_slots(self.spark) < 2 * leases
 
     def _watch(self, current: Round, done: Callable[[], bool], seconds: float) -> None:
         """Until `done`, news, a lost task or the time is over; tending to the rest meanwhile."""
@@ -381,6 +390,9 @@ class Mirror:
             self._await_receipts()
             for name, hints in self._hints().items():
                 self._write_last(name, hints)
+        if self._goal and self.spark is not None and not self._stopping.is_set():
+            for groups in self.groups:
+                groups.finish()
         for query in self.queries:
             with contextlib.suppress(PySparkException, Py4JError, OSError):  # it ended by itself
                 query.stop()

@@ -17,13 +17,22 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
 from sparkmirror.control.leadership import is_running
-from sparkmirror.control.survey_rows import Bounds, PartitionRow, TopicRow, assemble_partitions, assemble_topics
+from sparkmirror.control.survey_rows import (
+    Bounds,
+    GroupAge,
+    PartitionRow,
+    TopicRow,
+    assemble_groups,
+    assemble_partitions,
+    assemble_topics,
+)
 from sparkmirror.copy.receipt import STOPPED
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.offsets.claims import Leadership, read_leader
 from sparkmirror.offsets.facts_topic import FactsTopic
+from sparkmirror.offsets.group_marks import GroupMarksTopic
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.fact import WHOLE_FLOW, Fact
@@ -46,6 +55,7 @@ class FlowSurvey:
     fact: Fact | None = None
     topics: tuple[TopicRow, ...] = ()
     partitions: tuple[PartitionRow, ...] = ()
+    groups: tuple[GroupAge, ...] = ()
 
     @property
     def stopped(self) -> int:
@@ -67,14 +77,23 @@ def survey_flows(flows: Sequence[FlowConfig]) -> list[FlowSurvey]:
 def survey_flow(flow: FlowConfig) -> FlowSurvey:
     leader: Leadership | None = None
     halt: Halt | None = None
+    groups: tuple[GroupAge, ...] = ()
     try:
         with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
             there = target.fetch_metadata()
             leader, halt = find_leader(target, there, flow)
             facts = read_facts(target, there, flow)
+            groups = read_group_ages(target, there, flow)
             topics, partitions = _collect(flow, source, target, there, facts)
     except SparkmirrorError as error:
-        return FlowSurvey(flow=flow.name, leader=leader, running=runs(flow, leader), halt=halt, problem=str(error))
+        return FlowSurvey(
+            flow=flow.name,
+            leader=leader,
+            running=runs(flow, leader),
+            halt=halt,
+            problem=str(error),
+            groups=groups,
+        )
     return FlowSurvey(
         flow=flow.name,
         leader=leader,
@@ -83,6 +102,7 @@ def survey_flow(flow: FlowConfig) -> FlowSurvey:
         fact=facts.get(WHOLE_FLOW),
         topics=topics,
         partitions=partitions,
+        groups=groups,
     )
 
 
@@ -144,3 +164,8 @@ def read_progress(target: Cluster, metadata: Metadata, flow: FlowConfig) -> dict
 def read_facts(target: Cluster, metadata: Metadata, flow: FlowConfig) -> dict[Place, Fact]:
     storage = Storage.of(flow)
     return FactsTopic(target, storage).read() if storage.status in metadata.topics else {}
+
+
+def read_group_ages(target: Cluster, metadata: Metadata, flow: FlowConfig) -> tuple[GroupAge, ...]:
+    storage = Storage.of(flow)
+    return assemble_groups(GroupMarksTopic(target, storage).read()) if storage.status in metadata.topics else ()

@@ -12,6 +12,8 @@
       topics[]           topic, target_topic (empty where the topic can't be seen), fact
       partitions[]       topic, partition, target_topic, source_start, source_lso, source_end, target_start, target_end,
                          lag, state, translated (why offsets differ, else empty), fact
+      groups[]           group, checkpointed and synced (when what it had committed was last known on the target; null:
+                         never), checkpoint_age_seconds, sync_age_seconds, why (it is not up to date; else empty)
     fact                 name, kind, error, since; null if there is none
 
 Offsets and lag are null where a partition is not there or its leader does not answer.
@@ -24,17 +26,17 @@ from typing import Any
 
 from sparkmirror.control.log import timestamp
 from sparkmirror.control.survey import FlowSurvey
-from sparkmirror.control.survey_rows import PartitionRow, TopicRow
+from sparkmirror.control.survey_rows import GroupAge, PartitionRow, TopicRow
 from sparkmirror.offsets.claims import Leadership
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.topology.fact import Fact
 
 
 def survey_document(surveys: Iterable[FlowSurvey], now: float) -> dict[str, Any]:
-    return {"time": timestamp(now), "flows": [_flow(survey) for survey in surveys]}
+    return {"time": timestamp(now), "flows": [_flow(survey, now) for survey in surveys]}
 
 
-def _flow(survey: FlowSurvey) -> dict[str, Any]:
+def _flow(survey: FlowSurvey, now: float) -> dict[str, Any]:
     return {
         "flow": survey.flow,
         "running": survey.running,
@@ -45,6 +47,7 @@ def _flow(survey: FlowSurvey) -> dict[str, Any]:
         "fact": _fact(survey.fact),
         "topics": [_topic(row) for row in survey.topics],
         "partitions": [_partition(row) for row in survey.partitions],
+        "groups": [_group(row, now) for row in survey.groups],
     }
 
 
@@ -83,6 +86,25 @@ def _partition(row: PartitionRow) -> dict[str, Any]:
         "translated": row.translated,
         "fact": _fact(row.fact),
     }
+
+
+def _group(row: GroupAge, now: float) -> dict[str, Any]:
+    return {
+        "group": row.group,
+        "checkpointed": _time(row.checkpointed),
+        "synced": _time(row.synced),
+        "checkpoint_age_seconds": _age(row.checkpointed, now),
+        "sync_age_seconds": _age(row.synced, now),
+        "why": row.why,
+    }
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else timestamp(at)
+
+
+def _age(at: float | None, now: float) -> float | None:
+    return None if at is None else round(max(0.0, now - at), 3)
 
 
 def _fact(fact: Fact | None) -> dict[str, Any] | None:

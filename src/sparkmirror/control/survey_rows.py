@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
+from sparkmirror.offsets.group_marks import Marks
 from sparkmirror.topology.fact import WHOLE_FLOW, WHOLE_TOPIC, Fact
 from sparkmirror.topology.select import TopicPair
 from sparkmirror.topology.standing import Standing
@@ -47,6 +48,28 @@ class PartitionRow:
     state: str
     translated: str = ""
     fact: Fact | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupAge:
+    """A consumer group: when its checkpoints and its commits on the target were last up to date. None: never."""
+
+    group: str
+    checkpointed: float | None
+    synced: float | None
+    why: str = ""
+
+
+def assemble_groups(marks: Marks) -> tuple[GroupAge, ...]:
+    return tuple(
+        GroupAge(
+            group=group,
+            checkpointed=marks.checkpointed_ms(group) / 1000 or None,
+            synced=marks.synced_ms(group) / 1000 or None,
+            why=mark.why,
+        )
+        for group, mark in sorted(marks.groups.items())
+    )
 
 
 def assemble_topics(pairs: Iterable[TopicPair], facts: Mapping[Place, Fact]) -> tuple[TopicRow, ...]:

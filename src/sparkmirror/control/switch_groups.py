@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.discovery import pick_leaders
-from sparkmirror.control.group_keeper import choose_groups
+from sparkmirror.control.group_keeper import choose_groups, unsupported_groups
 from sparkmirror.control.switch_report import MOVED, REFUSED, SHORT, TO_MOVE, MoveRow, find_members, judge_moves
 from sparkmirror.errors import BrokerError
 from sparkmirror.groups.rules import Moved, plan_checkpoints
@@ -41,8 +41,7 @@ def find_groups(cluster: Cluster, flow: FlowConfig, only: Sequence[str]) -> tupl
     if only:
         return list(only), failed
     wanted = choose_group_filter(flow).should_replicate_group
-    shares = [g for g, found in listing.groups.items() if found.type == "share" and wanted(g)]
-    return list(choose_groups(listing, wanted)), failed | dict.fromkeys(shares, "share groups are not followed")
+    return list(choose_groups(listing, wanted)), failed | unsupported_groups(listing, wanted)
 
 
 def read_wanted(here: Cluster, translator: Translator, groups: Sequence[str], merged: frozenset[str]) -> Wanted:

@@ -53,7 +53,7 @@ class GroupReport(NamedTuple):
     """What became of a group in one round.
 
     `mirrored`: partitions of it that are mirrored; `lagging`: of those, where it has read more than was copied yet.
-    `why`: what of it could not be done.
+    `unknown`: what can't be told of where it stands, `unkept`: why checkpoints are missing, `unsynced`: commits.
     """
 
     group: str
@@ -61,4 +61,23 @@ class GroupReport(NamedTuple):
     lagging: int = 0
     emitted: int = 0
     committed: int = 0
-    why: str = ""
+    unknown: str = ""
+    unkept: str = ""
+    unsynced: str = ""
+
+    @property
+    def why(self) -> str:
+        """All that could not be done."""
+        return _join(self.unknown, self.unkept, self.unsynced)
+
+    @property
+    def why_unkept(self) -> str:
+        return _join(self.unknown, self.unkept)
+
+    @property
+    def why_unsynced(self) -> str:
+        return _join(self.unknown, self.unsynced)
+
+
+def _join(*reasons: str) -> str:
+    return "; ".join(filter(None, reasons))

@@ -9,17 +9,20 @@ Where offsets are equal nothing but the target's ends is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from sparkmirror.errors import MirrorError
 from sparkmirror.groups.names import Names
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import LATEST, list_offsets
-from sparkmirror.offsets.map_topic import OffsetMapTopic
-from sparkmirror.offsets.offset_map import OffsetMap, Translated, equal_map
+from sparkmirror.offsets.map_topic import MAP_CHANGED, OffsetMapTopic
+from sparkmirror.offsets.offset_map import OffsetMap, Translated
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
+
+MAP_CHANGES = 3  # that one question goes along with
 
 Place = tuple[str, int]
 
@@ -37,19 +40,35 @@ class MapReader:
 
     def __init__(self, cluster: Cluster, storage: Storage) -> None:
         self._progress = ProgressTopic(cluster, storage)
-        self._maps = OffsetMapTopic(cluster, storage)
+        self._topic = OffsetMapTopic(cluster, storage)
         self._standings: dict[Place, Standing] = {}
+        self._maps: dict[Place, OffsetMap] = {}
 
     def refresh(self) -> None:
         self._standings = self._progress.read_on()
+        self._maps = {}
         if any(standing.translated for standing in self._standings.values()):
-            self._maps.read()
+            self._topic.read()
 
     def standing(self, place: Place) -> Standing | None:
         return self._standings.get(place)
 
-    def map_of(self, place: Place, standing: Standing) -> OffsetMap:
-        return self._maps.map_of(place, standing)
+    def ask(self, place: Place, question: Callable[[OffsetMap], Translated | None]) -> Translated | None:
+        """Of a partition that is translated. A chunk that was written anew since it was found is looked for again."""
+        for _ in range(MAP_CHANGES):
+            try:
+                return question(self._map_of(place))
+            except MirrorError as error:
+                if error.name != MAP_CHANGED:
+                    raise
+                self._topic.read()
+                self._maps = {}
+        return question(self._map_of(place))
+
+    def _map_of(self, place: Place) -> OffsetMap:
+        if place not in self._maps:
+            self._maps[place] = self._topic.map_of(place, self._standings[place])
+        return self._maps[place]
 
 
 class Translator:
@@ -70,28 +89,47 @@ class Translator:
         """Where the target's log ends, if it was looked for and is there."""
         return self._ends.get(remote)
 
+    def translate_all(self, offsets: Iterable[tuple[Place, int]]) -> dict[tuple[Place, int], Answer]:
+        """Those whose topics are mirrored. In order, so that each chunk of a map is fetched once."""
+        wanted: dict[Place, set[int]] = {}
+        for place, offset in offsets:
+            wanted.setdefault(place, set()).add(offset)
+        return {
+            (place, offset): answer(offset)
+            for place, found in wanted.items()
+            if (answer := self._answer_for(place)) is not None
+            for offset in sorted(found)
+        }
+
     def translate(self, place: Place, offset: int) -> Answer | None:
         """None: its topic is not mirrored."""
+        answer = self._answer_for(place)
+        return answer(offset) if answer else None
+
+    def _answer_for(self, place: Place) -> Callable[[int], Answer] | None:
+        """What answers for the offsets of one partition."""
         remote = self._names.target_place(place)
         if remote is None:
             return None
         end = self._ends.get(remote)
         if end is None:
-            return Answer(remote, None, f"{remote[0]}-{remote[1]} can't be read on the target")
-        if place[0] in self._names.origin:
-            return self._answer_backward(place, remote, offset, end)
-        standing = self._forward.standing(place)
-        if standing is None or standing.target_end < 0:
-            return Answer(remote, None, "nothing of it was mirrored yet")
-        found = equal_map(end) if not standing.translated else self._forward.map_of(place, standing)
-        return _at_most(remote, found.to_target(offset), end)
+            return lambda _: Answer(remote, None, f"{remote[0]}-{remote[1]} can't be read on the target")
+        is_back = place[0] in self._names.origin
+        maps, key = (self._backward, remote) if is_back else (self._forward, place)
+        standing = maps.standing(key) if maps else None
+        if maps is None or standing is None or standing.target_end < 0:
+            return lambda offset: _without_progress(remote, offset, end, is_back=is_back)
+        if not standing.translated:
+            return lambda offset: _at_most(remote, Translated(offset), end)
 
-    def _answer_backward(self, place: Place, remote: Place, offset: int, end: int) -> Answer:
-        standing = self._backward.standing(remote) if self._backward else None
-        if self._backward is None or standing is None or standing.target_end < 0:
-            return Answer(remote, None, "the flow that mirrors it has written down nothing")
-        found = equal_map(end) if not standing.translated else self._backward.map_of(remote, standing)
-        return _at_most(remote, found.to_source(offset), end)
+        def ask(offset: int) -> Answer:
+            try:
+                found = maps.ask(key, lambda known: known.to_source(offset) if is_back else known.to_target(offset))
+            except MirrorError as error:
+                return Answer(remote, None, str(error))
+            return _at_most(remote, found, end)
+
+        return ask
 
     def _fetch_ends(self, places: set[Place]) -> dict[Place, int]:
         topics = self._target.fetch_metadata(sorted({topic for topic, _ in places})).topics if places else {}
@@ -101,6 +139,14 @@ class Translator:
             if topic in topics and partition in topics[topic].leaders
         }
         return list_offsets(self._target, leaders, LATEST)
+
+
+def _without_progress(remote: Place, offset: int, end: int, *, is_back: bool) -> Answer:
+    if is_back:
+        return Answer(remote, None, "the flow that mirrors it has written down nothing")
+    if offset == end == 0:  # an empty log, and all of it is still to be read
+        return Answer(remote, Translated(0))
+    return Answer(remote, None, "nothing of it was mirrored yet")
 
 
 def _at_most(remote: Place, found: Translated | None, end: int) -> Answer:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Mapping, Sequence
 
 from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.groups.rules import Moved, plan_checkpoints, plan_commits
 from sparkmirror.groups.task import GroupReport, GroupTask
-from sparkmirror.groups.translator import MapReader, Translator
+from sparkmirror.groups.translator import Answer, MapReader, Translator
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets
 from sparkmirror.net.groups import GroupState, describe_groups
@@ -18,6 +19,7 @@ from sparkmirror.protocol.committed import Committed
 
 Place = tuple[str, int]
 Group = dict[Place, Moved]  # by the place on the target
+Answers = Mapping[tuple[Place, int], Answer]
 
 
 class GroupWorker:
@@ -39,18 +41,23 @@ class GroupWorker:
         found = fetch_group_offsets(self._source, task.groups)
         reports = {group: GroupReport(group) for group in task.groups}
         groups: dict[str, Group] = {}
-        translator = self._open(task)
-        translator.look({place for offsets in found.values() if isinstance(offsets, dict) for place in offsets})
+        answers = self._translate(task, [offsets for offsets in found.values() if isinstance(offsets, dict)])
         for group, offsets in found.items():
             if isinstance(offsets, BrokerError):
-                reports[group] = GroupReport(group, why=str(offsets))
+                reports[group] = GroupReport(group, unknown=str(offsets))
             else:
-                groups[group], reports[group] = _move(group, offsets, translator)
+                groups[group], reports[group] = move_group(group, offsets, answers)
         if task.emit:
             self._try_to_emit(groups, reports)
         if task.sync:
             self._sync(groups, reports, task.rewind)
         return list(reports.values())
+
+    def _translate(self, task: GroupTask, found: Sequence[Mapping[Place, Committed]]) -> Answers:
+        translator = self._open(task)
+        translator.look({place for offsets in found for place in offsets})
+        committed = ((place, c.offset) for offsets in found for place, c in offsets.items() if c.offset >= 0)
+        return translator.translate_all(committed)
 
     def _open(self, task: GroupTask) -> Translator:
         self._forward.refresh()
@@ -68,7 +75,7 @@ class GroupWorker:
             self._emit(groups, reports)
         except SparkmirrorError as error:
             for group in groups:
-                reports[group] = _but(reports[group], f"no checkpoint: {error}")
+                reports[group] = reports[group]._replace(unkept=f"no checkpoint: {error}")
 
     def _emit(self, groups: Mapping[str, Group], reports: dict[str, GroupReport]) -> None:
         self._checkpoints.read_on()
@@ -89,52 +96,58 @@ class GroupWorker:
             state, known = states.get(group), there.get(group)
             if not isinstance(state, GroupState) or not isinstance(known, dict):
                 failed = state if isinstance(state, BrokerError) else known
-                reports[group] = _but(reports[group], str(failed or "its coordinator on the target does not answer"))
+                why = str(failed or "its coordinator on the target does not answer")
+                reports[group] = reports[group]._replace(unsynced=why)
                 continue
             offsets = {place: found.offset for place, found in known.items()}
             plan = plan_commits(state.state, state.members, offsets, groups[group], rewind=rewind)
-            reports[group] = _but(reports[group], plan.why)
+            reports[group] = reports[group]._replace(unsynced=plan.why)
             if plan.commits:
                 commits[group] = {place: Committed(m.downstream, m.metadata) for place, m in plan.commits.items()}
         for group, answer in commit_group_offsets(self._target, commits).items():
             reports[group] = _after_commit(reports[group], answer)
 
 
-def _move(group: str, offsets: Mapping[Place, Committed], translator: Translator) -> tuple[Group, GroupReport]:
-    answers = {
-        place: answer
-        for place, committed in offsets.items()
-        if committed.offset >= 0 and (answer := translator.translate(place, committed.offset))
-    }
-    moved = {
-        answer.place: Moved(offsets[place].offset, answer.found.offset, offsets[place].metadata, answer.found.is_exact)
-        for place, answer in answers.items()
-        if answer.found is not None
-    }
+def move_group(group: str, offsets: Mapping[Place, Committed], answers: Answers) -> tuple[Group, GroupReport]:
+    """Where a group stands on the target, as far as it can be told. An offset below 0 is none."""
+    moved: Group = {}
+    unknown: dict[Place, str] = {}
+    for place, committed in offsets.items():
+        answer = answers.get((place, committed.offset))
+        if answer is None:
+            continue
+        if answer.found is None:
+            unknown[place] = answer.why
+        elif answer.place not in moved or answer.found.offset < moved[answer.place].downstream:
+            # Where topics are merged, several places become one: from the first of them on nothing is missed.
+            moved[answer.place] = Moved(
+                committed.offset, answer.found.offset, committed.metadata, answer.found.is_exact
+            )
     lagging = sum(not m.is_exact for m in moved.values())
-    report = GroupReport(group, mirrored=len(moved), lagging=lagging)
-    unknown = {place: answer.why for place, answer in answers.items() if answer.found is None}
-    if unknown:
-        (topic, partition), why = min(unknown.items())
-        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
-        return moved, _but(report, f"{topic}-{partition}: {why}{more}")
-    return moved, report
+    return moved, GroupReport(group, mirrored=len(moved), lagging=lagging, unknown=_first_of(unknown))
+
+
+def _first_of(reasons: Mapping[Place, str]) -> str:
+    if not reasons:
+        return ""
+    (topic, partition), why = min(reasons.items())
+    return f"{topic}-{partition}: {why}" + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
 
 
 def _after_commit(report: GroupReport, answer: Mapping[Place, int] | BrokerError) -> GroupReport:
     if isinstance(answer, BrokerError):
-        return _but(report, str(answer))
+        return _unsynced(report, str(answer))
     refused = {place: code for place, code in answer.items() if code}
     report = report._replace(committed=len(answer) - len(refused))
     if not refused:
         return report
     (topic, partition), code = min(refused.items())
-    return _but(report, f"the target refuses its offset of {topic}-{partition}: {codes.name_of(code)}")
+    return _unsynced(report, f"the target refuses its offset of {topic}-{partition}: {codes.name_of(code)}")
 
 
-def _but(report: GroupReport, why: str) -> GroupReport:
+def _unsynced(report: GroupReport, why: str) -> GroupReport:
     """What came first stands first."""
-    return report._replace(why="; ".join(filter(None, (report.why, why))))
+    return report._replace(unsynced="; ".join(filter(None, (report.unsynced, why))))
 
 
 _workers: dict[tuple[object, ...], GroupWorker] = {}
@@ -144,10 +157,13 @@ def run_task(task: GroupTask) -> list[GroupReport]:
     """In a Python worker that Spark uses again and again. After a failure all is opened anew."""
     key = (task.flow, task.source, task.target, task.storage, task.other_way, task.checkpoints_topic)
     worker = _workers.pop(key, None) or GroupWorker(task)
+    gc.disable()  # a round makes very many small things, and no circles
     try:
         reports = worker.run(task)
     except SparkmirrorError as error:
         worker.close()
-        return [GroupReport(group, why=str(error)) for group in task.groups]
+        return [GroupReport(group, unknown=str(error)) for group in task.groups]
+    finally:
+        gc.enable()
     _workers[key] = worker
     return reports

@@ -1,12 +1,17 @@
-"""A flow's checkpoints, `<source>.checkpoints.internal` on the target: the last of each group and partition."""
+"""A flow's checkpoints, `<source>.checkpoints.internal` on the target: the last of each group and partition.
+
+There may be very many. They are kept as the bytes that they are, and looked into when somebody asks for a group.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.checkpoints import Checkpoint, encode_key, encode_value, parse_record
+from sparkmirror.offsets.checkpoints import Checkpoint, encode_key, encode_value, is_value, parse_record
 from sparkmirror.offsets.internal_topic import InternalTopic
+
+_LENGTH = 2  # bytes of a group's length, before it
 
 Place = tuple[str, int]
 
@@ -17,22 +22,28 @@ class CheckpointTopic:
     def __init__(self, cluster: Cluster, name: str) -> None:
         self._topic = InternalTopic(cluster, name, partitions=1, replication_factor=-1)
         self._next: dict[int, int] = {}
-        self._last: dict[str, dict[Place, Checkpoint]] = {}
+        self._last: dict[bytes, dict[bytes, tuple[bytes, int]]] = {}  # by group, and by key
+        self._id = ""
 
     def read_on(self) -> None:
-        """Take in what was written since the last time."""
+        """Take in what was written since the last time; all, if the topic was made anew."""
+        topic_id = self._topic.fetch_id()
+        if topic_id != self._id:
+            self._id, self._next, self._last = topic_id, {}, {}
         for record in self._topic.read(self._next, [0]):
             self._next[record.partition] = record.offset + 1
-            found = parse_record(record.key, record.value)
-            if found is not None:
-                found = found._replace(written_ms=record.timestamp_ms)
-                self._last.setdefault(found.group, {})[found.topic, found.partition] = found
+            key, value = record.key, record.value
+            if key and value and is_value(value):
+                group = key[_LENGTH : _LENGTH + int.from_bytes(key[:_LENGTH])]
+                self._last.setdefault(group, {})[key] = value, record.timestamp_ms
 
-    def last(self, group: str) -> Mapping[Place, Checkpoint]:
-        return self._last.get(group, {})
+    def last(self, group: str) -> dict[Place, Checkpoint]:
+        kept = self._last.get(group.encode(), {})
+        found = ((parse_record(key, value), written_ms) for key, (value, written_ms) in kept.items())
+        return {(each.topic, each.partition): each._replace(written_ms=at) for each, at in found if each is not None}
 
     def groups(self) -> list[str]:
-        return sorted(self._last)
+        return sorted(group.decode(errors="replace") for group in self._last)
 
     def write(self, checkpoints: Iterable[Checkpoint]) -> None:
         records = [

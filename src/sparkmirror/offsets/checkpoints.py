@@ -20,6 +20,10 @@ from sparkmirror.protocol.wire import Reader, encode_string
 VERSION = 0
 _PARTITION = struct.Struct(">i")
 _OFFSETS = struct.Struct(">hqq")
+_KNOWN = b"\0\0"  # VERSION, as it is encoded
+_DOWNSTREAM = 10  # where its first byte is
+_NEGATIVE = 0x80
+_LEAST_VALUE = _OFFSETS.size + 2
 
 
 class Checkpoint(NamedTuple):
@@ -40,6 +44,11 @@ def encode_key(group: str, topic: str, partition: int) -> bytes:
 
 def encode_value(upstream_offset: int, downstream_offset: int, metadata: str = "") -> bytes:
     return _OFFSETS.pack(VERSION, upstream_offset, downstream_offset) + encode_string(metadata)
+
+
+def is_value(value: bytes) -> bool:
+    """Whether it is worth a look: of a version that we know, with an offset, and not cut short."""
+    return len(value) >= _LEAST_VALUE and value[: len(_KNOWN)] == _KNOWN and value[_DOWNSTREAM] < _NEGATIVE
 
 
 def parse_record(key: bytes | None, value: bytes | None) -> Checkpoint | None:

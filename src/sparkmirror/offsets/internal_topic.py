@@ -8,13 +8,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka.partitioner.default import murmur2
-from kafka.record.memory_records import MemoryRecordsBuilder
 
 from sparkmirror.batch.header import read_header
-from sparkmirror.batch.records import read_keyed_records
+from sparkmirror.batch.records import encode_keyed_batches, read_keyed_records
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster, TopicInfo
-from sparkmirror.net.log import append_batch, read_log
+from sparkmirror.net.log import append_batch, format_topic_id, read_log
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import create_topic
 from sparkmirror.protocol import codes
@@ -62,10 +61,14 @@ class InternalTopic:
             time.sleep(0.05)  # a new topic's leader is known by asking again, there is no event
         self._bounds()
 
+    def fetch_id(self) -> str:
+        """Empty where brokers give topics none."""
+        return format_topic_id(self._get(fresh=True).topic_id)
+
     def append(self, partition: int, records: Sequence[tuple[bytes, bytes | None]]) -> int:
         """Append records to one partition; the last one's offset."""
         last = -1
-        for batch in _encode_batches(records):
+        for batch in encode_keyed_batches(records, int(time.time() * 1000), BATCH_BYTES):
             first = self._retried(lambda info, b=batch: append_batch(self._cluster, info, partition, b))  # type: ignore[misc]
             last = first + read_header(memoryview(batch)).last_delta
         return last
@@ -144,20 +147,6 @@ class InternalTopic:
         settled = info and not info.error and info.leaders and all(x.node >= 0 for x in info.leaders.values())
         self._info = info if settled else None
         return self._info
-
-
-def _encode_batches(records: Sequence[tuple[bytes, bytes | None]]) -> Iterator[bytes]:
-    """One batch for what belongs together; several only for very many records."""
-    now_ms = int(time.time() * 1000)
-    builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=BATCH_BYTES)
-    for key, value in records:
-        if builder.append(now_ms, key, value) is None:
-            builder.close()
-            yield bytes(builder.buffer())
-            builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=BATCH_BYTES)
-            builder.append(now_ms, key, value)
-    builder.close()
-    yield bytes(builder.buffer())
 
 
 def parse_object(data: bytes | None) -> dict[str, Any]:

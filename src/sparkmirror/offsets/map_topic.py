@@ -28,6 +28,7 @@ from sparkmirror.topology.storage import Storage
 
 PARTITIONS = 25
 CHUNKS_HELD = 64
+MAP_CHANGED = "map-changed"
 _NAME = "OffsetMap"
 _ID = 16
 
@@ -134,7 +135,7 @@ class OffsetMapTopic:
     def _fetch(self, chunk: ChunkPlace) -> Chunk:
         record = next(self._topic.read_range(chunk.partition, chunk.offset, chunk.offset + 1), None)
         if record is None or record.value is None:
-            raise MirrorError("map-changed", "the offset map was written anew while it was read: try again")
+            raise MirrorError(MAP_CHANGED, "the offset map was written anew while it was read: try again")
         return parse_chunk(record.value[2 * _ID :])
 
     # -- writing

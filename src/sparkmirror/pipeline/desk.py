@@ -101,8 +101,11 @@ class Desk:
 
     # -- the driver's side
 
-    def publish(self, leases: Iterable[Lease]) -> Round:
-        """A new round. Leases of earlier rounds that have not begun are void; flows that are not in it end."""
+    def publish(self, leases: Iterable[Lease], *, at_once: bool = False) -> Round:
+        """A new round. Leases of earlier rounds that have not begun are void; flows that are not in it end.
+
+        `at_once`: all that copy now end, since there are no slots in which others could wait for it.
+        """
         with self.changed:
             self._newest += 1
             fresh = Round(self._newest, {lease.lease_id: LeaseState(lease) for lease in leases})
@@ -110,7 +113,7 @@ class Desk:
             for state in self._states():
                 if state.phase in (Phase.PLANNED, Phase.THERE):
                     state.phase = Phase.DONE
-                elif state.lease.flow not in flows:
+                elif at_once or state.lease.flow not in flows:
                     state.end()
             self._rounds = {n: r for n, r in self._rounds.items() if not r.ended()} | {self._newest: fresh}
             self.changed.notify_all()

@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from sparkmirror.errors import SetupError
 from sparkmirror.groups.task import GroupReport, GroupTask
-
-POOL = "groups"
+from sparkmirror.pipeline.session import GROUPS_POOL
 
 
 def run_group_job(spark: SparkSession, tasks: Sequence[GroupTask]) -> list[GroupReport]:
-    """One Spark task each; blocks until all are done."""
+    """One Spark task each; blocks until all are done. SetupError: Spark gave up one of them."""
     context = spark.sparkContext
-    context.setLocalProperty("spark.scheduler.pool", POOL)
+    context.setLocalProperty("spark.scheduler.pool", GROUPS_POOL)
     context.setJobDescription(f"consumer groups of {tasks[0].flow}")
-    answers = context.parallelize([task.to_json() for task in tasks], len(tasks)).map(_run).collect()
+    try:
+        answers = context.parallelize([task.to_json() for task in tasks], len(tasks)).map(_run).collect()
+    except (Py4JError, PySparkException, OSError) as error:
+        raise SetupError(f"Spark could not run their tasks: {next(iter(str(error).splitlines()), '')}") from error
     return [GroupReport(*report) for answer in answers for report in json.loads(answer)]
 
 

@@ -23,6 +23,9 @@ TASK_FAILURES = 4
 SPARE_SLOTS = 2
 MASTER_TIMEOUT_S = 5.0
 DEFAULT_MASTER = "local[*]"
+GROUPS_POOL = "groups"
+# A slot that becomes free goes to the groups' tasks first: they are short, and those of leases are not.
+_POOLS = f'<allocations><pool name="{GROUPS_POOL}"><minShare>1</minShare></pool></allocations>'
 _LOCAL = re.compile(r"local(\[(\*|\d+)(,\s*\d+)?\])?")
 
 
@@ -59,6 +62,7 @@ def plan_settings(user: Mapping[str, str], leases: int, log_dir: Path) -> dict[s
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.adaptive.enabled": "false",
         "spark.scheduler.mode": "FAIR",
+        "spark.scheduler.allocation.file": _write_pools(log_dir),
         "spark.driver.extraJavaOptions": _java_options(log_dir),
     }
     if is_local(user):
@@ -119,6 +123,12 @@ def count_slots(spark: SparkSession) -> int:
 def desk_host(spark: SparkSession) -> str:
     """The address at which executors reach the driver."""
     return spark.sparkContext.getConf().get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
+
+
+def _write_pools(folder: Path) -> str:
+    target = folder / "pools.xml"
+    target.write_text(_POOLS)
+    return f"file:{target}"
 
 
 def _java_options(log_dir: Path) -> str:

@@ -10,6 +10,7 @@ from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.configs import Described, describe_topic_configs
 from sparkmirror.net.offsets import EARLIEST, list_offsets
 from sparkmirror.net.topics import create_topic
+from sparkmirror.protocol import codes
 from sparkmirror.topology.choose import choose_config_filter
 from sparkmirror.topology.factors import plan_factor, why_impossible
 from sparkmirror.topology.select import TopicToCreate
@@ -63,14 +64,18 @@ class TopicMaker:
         entries = described.found.get(new.source, {})
         changes = plan_new_configs(entries, entries if known is None else known, self._filter)
         refused = described.refused.get(new.source)
+        # Who wants none synced need not be shown any.
+        blind = refused is not None and refused.code in codes.FORBIDDEN and self._flow.sync.configs_interval_s is None
+        without = f"{refused}: it gets the target's" if blind else ""
         return NewTopic(
             topic=new.topic,
             source=new.source,
             partitions=new.partitions,
             replication_factor=factor.value,
             configs=changes.set,
-            refusal=str(refused or "") or why_impossible("replication.factor", factor.value, live, alias),
-            warnings=tuple(filter(None, (factor.warning, unknown_text(changes, alias)))),
+            refusal=("" if blind else str(refused or ""))
+            or why_impossible("replication.factor", factor.value, live, alias),
+            warnings=tuple(filter(None, (factor.warning, unknown_text(changes, alias), without))),
         )
 
     def _known_configs(self, target: Metadata) -> Collection[str] | None:

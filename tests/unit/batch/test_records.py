@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from kafka.record.memory_records import MemoryRecordsBuilder
 
-from sparkmirror.batch.header import split_batches
-from sparkmirror.batch.records import KeyedRecord, read_keyed_records
+from sparkmirror.batch.header import HEADER_BYTES, has_valid_crc, split_batches
+from sparkmirror.batch.records import KeyedRecord, encode_keyed_batches, read_keyed_records
 from sparkmirror.errors import ProtocolError
 from tests.support.batches import simple_batch
 from tests.support.golden import BATCHES, few_records, golden_batch, many_records
@@ -34,3 +35,25 @@ def test_a_field_that_goes_past_its_record_is_refused(size: bytes) -> None:
     ((header, broken),) = split_batches(memoryview(batch[:at] + size + batch[at + 1 :]))
     with pytest.raises(ProtocolError):
         read_keyed_records(header, broken)
+
+
+def test_encoded_batches_are_those_of_another_encoder() -> None:
+    """kafka-python's, byte by byte; and they are cut where they become too large."""
+    records: list[tuple[bytes, bytes | None]] = [(b"k%d" % i, None if i % 7 == 0 else b"v" * i) for i in range(300)]
+    builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 20)
+    for key, value in records:
+        builder.append(1_700_000_000_000, key, value)
+    builder.close()
+    (whole,) = encode_keyed_batches(records, 1_700_000_000_000, 1 << 20)
+    theirs = bytes(builder.buffer())
+    assert (whole[:12], whole[16:]) == (theirs[:12], theirs[16:]), "but for the leader epoch, which is Java's -1"
+
+    parts = list(encode_keyed_batches([*records, (b"large", b"x" * 5000)], 1_700_000_000_000, 1000))
+    assert len(parts) > 40 and max(map(len, parts[:-1])) <= 1000 + HEADER_BYTES and len(parts[-1]) > 5000
+    found = []
+    for part in parts:
+        ((header, batch),) = split_batches(memoryview(part))
+        assert has_valid_crc(batch)
+        found += [(r.key, r.value) for r in read_keyed_records(header, batch)]
+    assert found == [*records, (b"large", b"x" * 5000)]
+    assert list(encode_keyed_batches([], 0, 1000)) == []

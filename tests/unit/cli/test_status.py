@@ -10,11 +10,12 @@ from rich.console import Console
 from sparkmirror.cli.status import draw, exit_code, heading, plain
 from sparkmirror.control.survey import FlowSurvey
 from sparkmirror.control.survey_document import survey_document
-from sparkmirror.control.survey_rows import Bounds, PartitionRow, TopicRow
+from sparkmirror.control.survey_rows import Bounds, GroupAge, PartitionRow, TopicRow
 from sparkmirror.offsets.claims import Leadership
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.topology.fact import Fact
 
+NOW = 1_000.0
 SINCE = "1970-01-01T00:00:01.000Z"
 LEADER = Leadership(7, "0123456789ab", False, written_ms=2_000, since_ms=1_000, host="h", pid=12)
 GAP = Fact(kind="stopped", name="gap", error="offsets 1..2\nare gone", since=SINCE)
@@ -47,7 +48,7 @@ AWAY = FlowSurvey(flow="A->D", problem="cluster D: no broker answers")
 
 
 def test_the_plain_form() -> None:
-    assert list(plain([STOPPED, AWAY])) == [
+    assert list(plain([STOPPED, AWAY], NOW)) == [
         "A->C: not running",
         "",
         "t -> A.t",
@@ -64,7 +65,7 @@ def test_the_plain_form() -> None:
 
 def test_the_drawn_form_says_the_same_within_the_terminal() -> None:
     console = Console(file=StringIO(), width=80, highlight=False)
-    for part in draw([STOPPED, AWAY], 80):
+    for part in draw([STOPPED, AWAY], 80, NOW):
         console.print(part)
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
@@ -80,7 +81,42 @@ def test_the_heading_says_who_leads_and_since_when() -> None:
 
 
 def test_a_flow_without_topics_says_so() -> None:
-    assert list(plain([FlowSurvey(flow="A->B")]))[1] == "  no topic of the source matches"
+    assert list(plain([FlowSurvey(flow="A->B")], NOW))[1] == "  no topic of the source matches"
+
+
+GROUPS = (
+    GroupAge(group="g", checkpointed=995.0, synced=994.0),
+    GroupAge(group="moved", checkpointed=995.0, synced=100.0, why="the group is Stable on the target"),
+    GroupAge(group="share", checkpointed=None, synced=None, why="share groups are not supported"),
+)
+
+
+def test_groups_have_ages_or_the_reason_why_not() -> None:
+    survey = FlowSurvey(flow="A->B", problem="cluster A: no broker answers", groups=GROUPS)
+    assert list(plain([survey], NOW))[2:] == [
+        "",
+        "3 consumer groups, checkpoints 5s old, syncs 6s old, 2 not up to date",
+        "GROUP  CHECKPOINT_AGE  SYNC_AGE  WHY",
+        "share               -         -  share groups are not supported",
+        "moved              5s       15m  the group is Stable on the target",
+        "g                  5s        6s",
+    ]
+    assert survey_document([survey], NOW)["flows"][0]["groups"][1] == {
+        "group": "moved",
+        "checkpointed": "1970-01-01T00:16:35.000Z",
+        "synced": "1970-01-01T00:01:40.000Z",
+        "checkpoint_age_seconds": 5.0,
+        "sync_age_seconds": 900.0,
+        "why": "the group is Stable on the target",
+    }
+
+
+def test_of_many_groups_the_oldest_and_those_with_a_reason_are_shown() -> None:
+    many = tuple(GroupAge(group=f"g{i}", checkpointed=900.0 + i % 90, synced=None) for i in range(10_000))
+    lines = list(plain([FlowSurvey(flow="A->B", groups=(*many, *GROUPS))], NOW))[3:]
+    assert lines[0] == "10,003 consumer groups, checkpoints 100s old, syncs 6s old, 2 not up to date"
+    assert [line.split()[0] for line in lines[2:6]] == ["share", "moved", "g0", "g1080"]
+    assert lines[12:] == ["  and 9,993 more: --json has all"]
 
 
 def test_exit_codes() -> None:
@@ -131,6 +167,6 @@ def test_a_halted_flow_says_by_whom_and_what_lets_it_go_on() -> None:
     said = (
         f"  halted by ops@h since {SINCE} (failover): nothing is mirrored until sparkmirror failback FILE --flow 'A->B'"
     )
-    assert list(plain([halted]))[1] == said
+    assert list(plain([halted], 0.0))[1] == said
     assert exit_code([halted]) == 1
     assert survey_document([halted], 3.0)["flows"][0]["halt"] == {"by": "ops@h", "why": "failover", "since": SINCE}

@@ -56,6 +56,13 @@ BROKEN = [
         "expected false",
     ),
     (
+        "groups that end both ways",
+        BASE + "b->a.enabled = true\nsync.group.offsets.enabled = true\nsync.group.deletes.enabled = true",
+        7,
+        "sync.group.deletes.enabled",
+        "expected false",
+    ),
+    (
         "renames both ways",
         BASE + "b->a.enabled = true\ntopics.map = x:x",
         6,

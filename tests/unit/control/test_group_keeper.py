@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from sparkmirror.control.group_keeper import Due, choose_groups, follows_groups, new_reasons, split_evenly
+from sparkmirror.control.group_keeper import (
+    Due,
+    choose_groups,
+    follows_groups,
+    new_reasons,
+    split_evenly,
+    unsupported_groups,
+)
 from sparkmirror.groups.task import GroupReport
 from sparkmirror.net.groups import ListedGroup, Listing
 from sparkmirror.topology.choose import choose_group_filter
@@ -35,7 +42,15 @@ def test_each_interval_has_its_own_time() -> None:
         "sync.group.offsets.enabled=true\nsync.group.offsets.interval.seconds=3\n"
     )
     due = Due(flow)
-    seen = [(due.refresh(now), due.emit(now), due.sync(now)) for now in (0.0, 2.0, 3.0, 4.0, 10.0)]
+
+    def look(now: float) -> tuple[bool, bool, bool]:
+        refresh = due.refresh(now)
+        if refresh:
+            due.refreshed(now)
+        return refresh, due.emit(now), due.sync(now)
+
+    assert due.has_round(0.0)
+    seen = [look(now) for now in (0.0, 2.0, 3.0, 4.0, 10.0)]
     assert seen == [
         (True, True, True),
         (False, True, False),
@@ -43,12 +58,22 @@ def test_each_interval_has_its_own_time() -> None:
         (False, True, False),
         (True, True, True),
     ]
+    assert [due.has_round(now) for now in (11.9, 12.0)] == [False, True]
 
 
 def test_without_refresh_groups_are_found_once_and_without_sync_none_are_committed() -> None:
     due = Due(flow_of("refresh.groups.enabled=false\n"))
-    assert [due.refresh(now) for now in (0.0, 1e6)] == [True, False]
+    assert [due.refresh(now) for now in (0.0, 1.0, 6.0)] == [True, False, True], "until it succeeds"
+    due.refreshed(6.0)
+    assert not due.refresh(1e6)
     assert not due.sync(1e6)
+
+
+def test_share_groups_are_named() -> None:
+    listed = {"s": ListedGroup("share", "Empty", "share"), "o": ListedGroup("share", "Empty", "share")}
+    assert unsupported_groups(Listing(listed, {}), lambda group: group == "s") == {
+        "s": "share groups are not supported"
+    }
 
 
 def test_nobody_is_followed_if_nothing_is_emitted() -> None:
@@ -58,8 +83,9 @@ def test_nobody_is_followed_if_nothing_is_emitted() -> None:
 
 
 def test_a_reason_is_said_once_for_all_groups_that_have_it() -> None:
-    before = {"a": GroupReport("a", why="x"), "b": GroupReport("b")}
+    before = {"a": GroupReport("a", unknown="x"), "b": GroupReport("b")}
     now = {
-        name: GroupReport(name, why=why) for name, why in (("a", "x"), ("b", "x"), ("c", "x"), ("d", "y"), ("e", ""))
+        name: GroupReport(name, unknown=why)
+        for name, why in (("a", "x"), ("b", "x"), ("c", "x"), ("d", "y"), ("e", ""))
     }
     assert new_reasons(before, now) == {"x": ["b", "c"], "y": ["d"]}

@@ -98,6 +98,15 @@ def test_a_task_is_relieved_only_when_all_its_successors_are_there(desk: Desk, c
     assert (first.get(), second.get()) == ({}, {})
 
 
+def test_where_slots_are_short_nobody_waits_in_one(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    desk.publish([lease("1.a"), lease("1.b")], at_once=True)
+    assert is_readable(cords[0], 5), "before any successor is there"
+    cords[0].tell_done({})
+    assert (cords[1].wait_for_turn("1.a"), cords[2].wait_for_turn("1.b")) == ({}, {})
+
+
 def test_a_flow_that_has_no_lease_in_a_round_ends(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a"), lease("0.b", flow="B->A")])
     assert cords[0].wait_for_turn("0.a") == {}

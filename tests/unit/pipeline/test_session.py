@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkmirror.pipeline.session import is_local, plan_master, plan_settings
+from sparkmirror.pipeline.session import GROUPS_POOL, is_local, plan_master, plan_settings
 
 
 @pytest.mark.parametrize("wanted", ["local", "local[*]", "local[2]", "local[2,1]"])
@@ -33,3 +33,9 @@ def test_workers_use_the_drivers_interpreter_unless_told_otherwise(tmp_path: Pat
     assert plan_settings({}, 1, tmp_path)["spark.pyspark.python"] == sys.executable
     other = {"spark.pyspark.python": "/opt/python"}
     assert plan_settings(other, 1, tmp_path)["spark.pyspark.python"] == "/opt/python"
+
+
+def test_groups_come_first_when_a_slot_is_free(tmp_path: Path) -> None:
+    """Else a cluster whose slots are all taken by leases never runs their tasks: `default` comes before `groups`."""
+    where = plan_settings({}, 1, tmp_path)["spark.scheduler.allocation.file"]
+    assert f'<pool name="{GROUPS_POOL}"><minShare>1</minShare>' in Path(where.removeprefix("file:")).read_text()

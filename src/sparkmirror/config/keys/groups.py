@@ -14,10 +14,13 @@ GROUPS_EXCLUDE = Key(
 )
 GROUP_FILTER_CLASS = Key(name="group.filter.class", parse=v.text, default=MIRROR + "DefaultGroupFilter", state=_FORCE)
 REFRESH_GROUPS = Key(name="refresh.groups.enabled", parse=v.boolean, default="true", state=_FORCE)
-REFRESH_GROUPS_INTERVAL = Key(name="refresh.groups.interval.seconds", parse=v.interval, default="600", state=_FORCE)
+REFRESH_GROUPS_INTERVAL = Key(
+    name="refresh.groups.interval.seconds", parse=v.interval, default="5", mm2_default="600", state=_FORCE
+)
 SYNC_GROUPS = Key(name="sync.group.offsets.enabled", parse=v.boolean, default="false", state=_FORCE)
 SYNC_GROUPS_INTERVAL = Key(name="sync.group.offsets.interval.seconds", parse=v.interval, default="60", state=_FORCE)
 SYNC_GROUPS_REWIND = Key(name="sync.group.offsets.rewind", parse=v.boolean, default="false", state=_FORCE)
+SYNC_GROUP_DELETES = Key(name="sync.group.deletes.enabled", parse=v.boolean, default="false", state=_FORCE)
 
 EMIT_HEARTBEATS = Key(name="emit.heartbeats.enabled", parse=v.boolean, default="true", state=_FORCE)
 HEARTBEATS_INTERVAL = Key(name="emit.heartbeats.interval.seconds", parse=v.interval, default="1", state=_FORCE)

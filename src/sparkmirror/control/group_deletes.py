@@ -1,0 +1,37 @@
+"""Ends groups of the target whose groups of the source were deleted, where a flow asks for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.groups.deletes import End, plan_end
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.group_offsets import fetch_group_offsets
+from sparkmirror.net.groups import delete_groups, describe_groups
+from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
+
+log = logging.getLogger("sparkmirror.groups")
+
+
+class GroupDeletes:
+    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster, checkpoints_topic: str) -> None:
+        self._flow = flow.name
+        self._source, self._target = source, target
+        self._checkpoints = CheckpointTopic(target, checkpoints_topic)
+
+    def apply(self, gone: Collection[str]) -> dict[str, str]:
+        """Of groups that were synced and that the source does not list any more: those that stay, with the reason."""
+        if not gone:
+            return {}
+        self._checkpoints.read_on()
+        here, there = describe_groups(self._source, gone), describe_groups(self._target, gone)
+        offsets = fetch_group_offsets(self._target, gone)
+        ends = {g: plan_end(here[g], there[g], offsets[g], self._checkpoints.last(g)) for g in sorted(gone)}
+        refused = delete_groups(self._target, [group for group, end in ends.items() if end is End.DELETE])
+        for group, end in ends.items():
+            if end is End.DELETE and group not in refused:
+                log.info("flow %s: group %s was deleted at the source, and on the target", self._flow, group)
+        stay = {group: end.value for group, end in ends.items() if end not in (End.DELETE, End.FORGET)}
+        return stay | {group: str(error) for group, error in refused.items()}

@@ -1,0 +1,46 @@
+"""Which groups of the target go with their groups of the source, where `sync.group.deletes.enabled` asks for it. Pure.
+
+Only what the mirror itself has made of a group may go: one that has members on the target, or offsets there that were
+not synced, belongs to somebody else by now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from sparkmirror.groups.rules import IDLE
+from sparkmirror.net.groups import DEAD, GroupState
+from sparkmirror.offsets.checkpoints import Checkpoint
+from sparkmirror.protocol.committed import Committed
+
+Place = tuple[str, int]
+
+
+class End(Enum):
+    """DELETE: it may go. FORGET: there is nothing to do, now or later. The others: why it stays for the time being."""
+
+    DELETE = "it may be deleted"
+    FORGET = "it is gone on both clusters"
+    UNCERTAIN = "it is not known whether it was deleted at the source"
+    ACTIVE = "it was deleted at the source, and has members on the target"
+    USED = "it was deleted at the source, and its offsets on the target are not those that were synced"
+
+
+def plan_end(here: object, there: object, offsets: object, synced: Mapping[Place, Checkpoint]) -> End:
+    """`here`, `there`: the group's state on either cluster, `offsets`: what is committed on the target; or an error."""
+    if not isinstance(here, GroupState) or here.state != DEAD:
+        return End.UNCERTAIN
+    if not isinstance(there, GroupState) or not isinstance(offsets, Mapping):
+        return End.UNCERTAIN
+    if there.state == DEAD:
+        return End.FORGET
+    if there.state not in IDLE:
+        return End.ACTIVE
+    return End.DELETE if _are_synced(offsets, synced) else End.USED
+
+
+def _are_synced(offsets: Mapping[Place, Committed], synced: Mapping[Place, Checkpoint]) -> bool:
+    return bool(offsets) and all(
+        place in synced and synced[place].downstream_offset == committed.offset for place, committed in offsets.items()
+    )
