@@ -44,6 +44,7 @@ def main(
     mirrors: Annotated[str, typer.Option(help="Mirrors, with commas between them.")] = ",".join(MIRRORS),
     scale: Annotated[float, typer.Option(min=0.001, max=100, help="1 is 1 GB; 0.02 to try it.")] = 1.0,
     tasks: Annotated[int, typer.Option(min=1, help="tasks.max of each mirror.")] = TASKS,
+    tls: Annotated[bool, typer.Option("--tls", help="The mirrors speak TLS with both brokers.")] = False,
     out: Annotated[Path, typer.Option(help="The folder for the result.")] = Path("bench/results"),
     label: Annotated[str, typer.Option(help="What the run is called in the result's name.")] = "bench",
 ) -> None:
@@ -53,7 +54,7 @@ def main(
     machine, versions = describe_machine(), describe_versions()
     console = Console()
     progress, findings = Progress(console), Findings()
-    _measure(console, progress, findings, (sizes, scenarios, names))
+    _measure(console, progress, findings, (sizes, scenarios, names), tls=tls)
     _print(console, findings)
     run = Run(
         day=day,
@@ -66,6 +67,7 @@ def main(
         mirrors=names,
         measurements=findings.measurements,
         elapsed_s=progress.elapsed_s,
+        tls=tls,
         not_in_force=keys_not_in_force(example_properties("sparkmirror", scenarios, tasks), DEFAULT_WORK),
     )
     progress.say("bench", f"kept in {write_result(out, run)}")
@@ -73,12 +75,17 @@ def main(
 
 
 def _measure(
-    console: Console, progress: Progress, findings: Findings, what: tuple[Sizes, Sequence[str], Sequence[str]]
+    console: Console,
+    progress: Progress,
+    findings: Findings,
+    what: tuple[Sizes, Sequence[str], Sequence[str]],
+    *,
+    tls: bool,
 ) -> None:
     """Ctrl-C and SIGTERM end everything that runs, and show what there is by then."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        run_all(progress, *what, findings)
+        run_all(progress, *what, findings, tls=tls)
     except KeyboardInterrupt:
         _print(console, findings)
         progress.say("bench", "interrupted: no result is kept")

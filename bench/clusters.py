@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from bench.secured import LISTENER, write_stores
 from bench.sizes import PARTITIONS
 from sparkmirror.embedded import KafkaCluster, start_clusters
 from sparkmirror.net.address import ClusterAddress
@@ -83,18 +86,37 @@ def reaches(found: Mapping[int, int], wanted: Mapping[int, int]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
+    """`for_mirrors`: where these find source and target; `security`: the keys that they need for that."""
+
     source: Side
     target: Side
+    for_mirrors: tuple[str, str]
+    security: Mapping[str, str] = field(default_factory=dict)
 
 
 @contextmanager
-def running_pair() -> Iterator[Pair]:
-    """One broker a side, with the heap and JVM flags of Kafka's own scripts."""
-    source = KafkaCluster(name="bench-source", heap_mb=STOCK_HEAP_MB)
-    target = KafkaCluster(name="bench-target", heap_mb=STOCK_HEAP_MB)
-    start_clusters(source, target)
-    with source, target:
-        pair = Pair(Side.at(source.bootstrap_servers), Side.at(target.bootstrap_servers))
+def running_pair(*, tls: bool = False) -> Iterator[Pair]:
+    """One broker a side, with the heap and JVM flags of Kafka's own scripts. `tls`: for the mirrors alone."""
+    with ExitStack() as stack:
+        if tls:
+            secured = write_stores(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+            listeners, overrides, security = {LISTENER: "SSL"}, secured.of_brokers, secured.of_mirrors
+        else:
+            listeners, overrides, security = {}, {}, {}
+        clusters = [
+            KafkaCluster(name=f"bench-{side}", heap_mb=STOCK_HEAP_MB, listeners=listeners, overrides=overrides)
+            for side in ("source", "target")
+        ]
+        start_clusters(*clusters)
+        source, target = (stack.enter_context(cluster) for cluster in clusters)
+        pair = Pair(
+            Side.at(source.bootstrap_servers),
+            Side.at(target.bootstrap_servers),
+            (source.servers_of(LISTENER), target.servers_of(LISTENER))
+            if tls
+            else (source.bootstrap_servers, target.bootstrap_servers),
+            security,
+        )
         # MirrorMaker 2 would make it only when it runs: the first mirror would not have it to mirror, the others would.
         pair.source.create_topics(["heartbeats"], partitions=1)
         with pair.source.cluster, pair.target.cluster:

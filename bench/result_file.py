@@ -53,10 +53,13 @@ class Run:
     measurements: Sequence[Measurement]
     elapsed_s: float
     not_in_force: Sequence[str] = ()
+    tls: bool = False
 
 
 def result_text(run: Run) -> str:
     facts = [*run.machine, *run.versions, ("Scale", f"{run.sizes.scale:g}"), ("Whole run", f"{run.elapsed_s:.0f} s")]
+    if run.tls:
+        facts.append(("Connections", "mirrors speak TLS with both brokers (RSA, 2048 bits), the producer does not"))
     parts = [
         f"# Benchmark {run.day.isoformat()}: {run.label}",
         markdown_table(COLUMNS, result_rows(run.measurements)),

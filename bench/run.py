@@ -32,7 +32,13 @@ class Findings:
 
 
 def run_all(
-    progress: Progress, sizes: Sizes, scenarios: Sequence[str], mirrors: Sequence[str], findings: Findings
+    progress: Progress,
+    sizes: Sizes,
+    scenarios: Sequence[str],
+    mirrors: Sequence[str],
+    findings: Findings,
+    *,
+    tls: bool = False,
 ) -> None:
     def record(m: Measurement) -> None:
         findings.measurements.append(m)
@@ -40,7 +46,7 @@ def run_all(
             progress.say(m.mirror, f"{m.scenario}: {one_line(m)}")
 
     progress.say("bench", "starting two brokers")
-    with running_pair() as pair:
+    with running_pair(tls=tls) as pair:
         bench = Bench(pair, sizes, Loads(), progress)
         for scenario in (s for s in BURSTS if s in scenarios):
             findings.alone[scenario] = _produce_alone(bench, scenario)

@@ -84,9 +84,10 @@ def _setup(bench: Bench, name: str, run: str, scenarios: Sequence[str]) -> Setup
         name=name,
         run=run,
         topics=tuple(topic_name(name, scenario) for scenario in scenarios if scenario != "idle"),
-        source_bootstrap=bench.pair.source.bootstrap,
-        target_bootstrap=bench.pair.target.bootstrap,
+        source_bootstrap=bench.pair.for_mirrors[0],
+        target_bootstrap=bench.pair.for_mirrors[1],
         tasks=bench.sizes.tasks,
+        security=bench.pair.security,
     )
 
 

@@ -7,8 +7,8 @@ run has aliases of its own, so that no run finds another's internal topics, grou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 # `A.consumer.*` reaches the source consumer, `B.producer.*` the worker's producer that writes the data.
 # fetch.min.bytes stays 1: more would hold back a single record for fetch.max.wait.ms.
@@ -50,7 +50,10 @@ _REPLICATION_FACTORS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """One run of one mirror: what it is called, what it mirrors. `name` is one of `MIRRORS`."""
+    """One run of one mirror: what it is called, what it mirrors. `name` is one of `MIRRORS`.
+
+    `security`: keys of both clusters.
+    """
 
     name: str
     run: str
@@ -58,6 +61,7 @@ class Setup:
     source_bootstrap: str
     target_bootstrap: str
     tasks: int
+    security: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_ours(self) -> bool:
@@ -86,6 +90,7 @@ class Setup:
             f"{a}->{b}.topics = {', '.join(self.topics)}",
             f"tasks.max = {self.tasks}",
             *(f"{key} = 1" for key in _REPLICATION_FACTORS),
+            *(f"{alias}.{key} = {value}" for alias in (a, b) for key, value in self.security.items()),
         ]
         if self.name == "mm2-tuned":
             lines += [f"{a}.consumer.{key} = {value}" for key, value in TUNED_CONSUMER.items()]

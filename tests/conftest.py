@@ -12,6 +12,7 @@ import pytest
 
 from sparkmirror.embedded import VERSIONS, KafkaCluster, start_clusters
 from tests.support.java_reader import JavaReader
+from tests.support.tls import LISTENERS, Secured
 
 # A busy machine is no failure; pytest's own timeout ends what hangs.
 hypothesis.settings.register_profile(
@@ -37,13 +38,18 @@ class Pair:
 
 
 @pytest.fixture(scope="session")
-def pair() -> Iterator[Pair]:
-    overrides = {
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Secured:
+    return Secured.make(tmp_path_factory.mktemp("secured"))
+
+
+@pytest.fixture(scope="session")
+def pair(secured: Secured) -> Iterator[Pair]:
+    overrides = secured.of_brokers | {
         "group.initial.rebalance.delay.ms": "0",
         "message.max.bytes": "8388608",
         "producer.id.expiration.check.interval.ms": "1000",  # ten minutes by default: too long to see it
     }
-    a, b = KafkaCluster(name="A", overrides=overrides), KafkaCluster(name="B", overrides=overrides)
+    a, b = (KafkaCluster(name=name, overrides=overrides, listeners=LISTENERS) for name in ("A", "B"))
     start_clusters(a, b)
     with a, b:
         yield Pair(a, b)

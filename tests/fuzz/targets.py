@@ -7,8 +7,10 @@ from tests.fuzz import (
     config_targets,
     group_targets,
     internal_targets,
+    login_targets,
     protocol_targets,
     response_targets,
+    store_targets,
 )
 
 TARGETS = {
@@ -20,5 +22,7 @@ TARGETS = {
         *group_targets.TARGETS,
         *config_targets.TARGETS,
         *internal_targets.TARGETS,
+        *store_targets.TARGETS,
+        *login_targets.TARGETS,
     )
 }

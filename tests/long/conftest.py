@@ -8,11 +8,13 @@ import pytest
 
 from sparkmirror.embedded import KafkaCluster, start_clusters
 from tests.conftest import Pair
+from tests.support.tls import LISTENERS, Secured
 
-# Everybody is User:ANONYMOUS, who may do all: rights are kept, listed and mirrored, and nobody is shut out.
+# Everybody is User:ANONYMOUS, or by a certificate User:CN=me, and both may do all: rights are kept, listed and
+# mirrored, and nobody is shut out.
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:ANONYMOUS",
+    "super.users": "User:ANONYMOUS;User:CN=me",
 }
 
 
@@ -29,9 +31,10 @@ def three() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def wide() -> Iterator[Pair]:
+def wide(secured: Secured) -> Iterator[Pair]:
     """Two clusters of three brokers each, with an authorizer: what printed samples expect."""
-    a, b = (KafkaCluster(3, name=f"wide-{name}", heap_mb=256, overrides=AUTHORIZER) for name in "AB")
+    settings = AUTHORIZER | secured.of_brokers
+    a, b = (KafkaCluster(3, name=f"wide-{name}", heap_mb=256, overrides=settings, listeners=LISTENERS) for name in "AB")
     start_clusters(a, b)
     with a, b:
         yield Pair(a, b)

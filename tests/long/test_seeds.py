@@ -1,7 +1,7 @@
 """Every configuration that the seed documents print, run as it is: what its text promises arrives on real brokers.
 
-Only host names are replaced. TLS lines are left out where the rest of a sample is to be seen; the sample that is about
-TLS alone waits for brokers with TLS. Checkpoints and group offsets are not looked at.
+Only host names are replaced. TLS lines are left out where the rest of a sample is to be seen; a test of their own has
+them, with the names and passwords of stores replaced. Checkpoints and group offsets are not looked at.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from confluent_kafka.admin import AclOperation
 from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
+from tests.support.keytool import make_trust
 from tests.support.mirror_process import MirrorProcess
-from tests.support.samples import with_addresses, without_security
+from tests.support.samples import with_addresses, with_stores, without_security
+from tests.support.tls import PASSWORD, Secured
 from tests.support.topic_admin import add_acls, binding, remove_all, replicas, topic_acls, topic_configs
 
 pytestmark = pytest.mark.timeout(300)
@@ -156,7 +158,7 @@ PROMISES = {
         there=dict.fromkeys(NO_REPLICA, "my-replicated-topics"), beats=("heartbeats", "source.heartbeats")
     ),
 }
-LATER = {"000-ssl": "its lines for TLS and Kerberos need brokers that have them; the rest is 000-sample"}
+ELSEWHERE = {"000-ssl": "tests/long/test_kerberos.py; the rest is 000-sample"}
 
 
 def is_users(name: str) -> bool:
@@ -253,14 +255,32 @@ def assert_like_their_sources(pair: Pair, promise: Promise, ready: str | None) -
         assert topic_acls(pair.target) == ({right} if promise.rights else set())
 
 
+def test_a_printed_file_with_stores_works_over_tls(wide: Pair, secured: Secured, tmp_path: Path) -> None:
+    """A trust store of Java's own kind, and a key store that only its content tells to be PKCS12."""
+    for servers in (wide.source, wide.target):
+        remove_all(servers)
+    make_topics(wide.source, {"my-topic": 2})
+    make_topics(wide.target, THERE)
+    trust = make_trust(secured.folder / "ca.pem", tmp_path / "truststore.cluster-1.jks", "JKS", PASSWORD)
+    keys = tmp_path / "user.cluster-1.p12_"
+    keys.write_bytes((secured.folder / "me.p12").read_bytes())
+    text = with_stores((SEEDS / "002-bidirectional.properties").read_text(), trust, keys, PASSWORD)
+    addresses = (wide.a.servers_of("MTLS"), wide.b.servers_of("MTLS"))
+    with MirrorProcess(with_addresses(text, *addresses)) as mirror:
+        await_records(wide.target, {"my-topic": "cluster-1-my-topic"}, RECORDS)
+        await_records(wide.source, {"inventory": "cluster-2-inventory"}, RECORDS)
+        assert mirror.terminate()[0] == 0
+    assert_arrived(wide.source, wide.target, {"my-topic": "cluster-1-my-topic"})
+    assert_arrived(wide.target, wide.source, {"inventory": "cluster-2-inventory"})
+
+
 def test_no_sample_is_forgotten() -> None:
-    """TLS comes with brokers that have it."""
-    assert {path.stem for path in SEEDS.glob("*.properties")} == PROMISES.keys() | LATER.keys()
+    assert {path.stem for path in SEEDS.glob("*.properties")} == PROMISES.keys() | ELSEWHERE.keys()
 
 
-@pytest.mark.parametrize("name", LATER)
+@pytest.mark.parametrize("name", ELSEWHERE)
 def test_a_printed_file_that_needs_secured_brokers(name: str) -> None:
-    pytest.skip(LATER[name])
+    pytest.skip(ELSEWHERE[name])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sparkmirror.config.model import FlowConfig
 
 
 def write_flow(folder: Path, source: str, target: str, topics: str, extra: Mapping[str, str] | None = None) -> Path:
-    """The flow into B is the file's only one. `FLOW.` in front of a key of `extra` stands for its name."""
+    """The flow into B is the file's only one. `FLOW.` and `SOURCE.` before a key of `extra` stand for its names."""
     alias = f"S{uuid.uuid4().hex[:6]}"
     lines = {
         "clusters": f"{alias}, B",
@@ -22,7 +22,9 @@ def write_flow(folder: Path, source: str, target: str, topics: str, extra: Mappi
         "replication.factor": "1",
         "offset.storage.replication.factor": "1",
         "lease.seconds": "5",
-    } | {key.replace("FLOW.", f"{alias}->B."): value for key, value in (extra or {}).items()}
+    }
+    for key, value in (extra or {}).items():
+        lines[key.replace("FLOW.", f"{alias}->B.").replace("SOURCE.", f"{alias}.")] = value
     file = folder / "mm2.properties"
     file.write_text("".join(f"{key} = {value}\n" for key, value in lines.items()))
     return file

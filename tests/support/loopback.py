@@ -6,10 +6,11 @@ It stands where a real broker can't: one that takes connections and requests and
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 
@@ -23,10 +24,11 @@ class Asked(NamedTuple):
 
 
 class Loopback:
-    """`silent`: kinds of requests that are never answered. Node 1 of its own cluster."""
+    """`silent`: kinds of requests that are never answered. `tls`: it speaks TLS. Node 1 of its own cluster."""
 
-    def __init__(self, silent: Collection[int] = ()) -> None:
+    def __init__(self, silent: Collection[int] = (), tls: ssl.SSLContext | None = None) -> None:
         self._silent = set(silent)
+        self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.asked: list[Asked] = []
@@ -59,16 +61,22 @@ class Loopback:
 
     def _serve(self, connection: socket.socket) -> None:
         try:
-            while size := connection.recv(4, socket.MSG_WAITALL):
-                frame = connection.recv(struct.unpack(">i", size)[0], socket.MSG_WAITALL)
-                api_key, version, correlation, length = _HEAD.unpack_from(frame)
-                self.asked.append(Asked(api_key, frame[_HEAD.size : _HEAD.size + length].decode()))
-                if api_key not in self._silent:
-                    answer = struct.pack(">i", correlation) + self._answer(api_key, version)
-                    connection.sendall(struct.pack(">i", len(answer)) + answer)
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            with connection, connection.makefile("rb") as requests:
+                self._answer_all(connection, requests)
             self.ended.release()
         except OSError:
             return
+
+    def _answer_all(self, connection: socket.socket, requests: BinaryIO) -> None:
+        while size := requests.read(4):
+            frame = requests.read(struct.unpack(">i", size)[0])
+            api_key, version, correlation, length = _HEAD.unpack_from(frame)
+            self.asked.append(Asked(api_key, frame[_HEAD.size : _HEAD.size + length].decode()))
+            if api_key not in self._silent:
+                answer = struct.pack(">i", correlation) + self._answer(api_key, version)
+                connection.sendall(struct.pack(">i", len(answer)) + answer)
 
     def _answer(self, api_key: int, version: int) -> bytes:
         if api_key == API_VERSIONS:

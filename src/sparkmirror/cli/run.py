@@ -14,6 +14,7 @@ import typer
 
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.config.model import MirrorConfig
+from sparkmirror.control.address import check_stores
 from sparkmirror.control.log import set_up_logging
 from sparkmirror.errors import ConfigError, SetupError
 from sparkmirror.topology.select import refuse_unusable
@@ -66,6 +67,7 @@ def _check(settings: RunSettings) -> MirrorConfig:
     config = load_mirror_config(settings.file, only_targets=settings.clusters)
     for flow in config.flows:
         refuse_unusable(flow)
+        check_stores(flow)
     return config
 
 

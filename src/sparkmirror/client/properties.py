@@ -12,6 +12,7 @@ from sparkmirror.config.values import text_list
 from sparkmirror.errors import ConfigError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.client import Client
+from sparkmirror.net.security import Security
 from sparkmirror.topology.choose import make_policy
 from sparkmirror.topology.policy import ReplicationPolicy
 
@@ -25,9 +26,9 @@ def parse_address(properties: Mapping[str, str]) -> ClusterAddress:
     bootstrap = _read(properties, topics.BOOTSTRAP_SERVERS)
     if not bootstrap:
         raise ConfigError("bootstrap.servers is missing: expected host:port, several with commas")
-    if _read(properties, _PROTOCOL) not in (None, "PLAINTEXT"):
-        raise ConfigError("security.protocol: TLS and SASL are not there yet; expected PLAINTEXT or no such key")
-    return ClusterAddress(alias=",".join(bootstrap), bootstrap=bootstrap, client=Client(client_id=CLIENT_ID))
+    _read(properties, _PROTOCOL)
+    client = Client(client_id=CLIENT_ID, security=Security.of(properties, "client"))
+    return ClusterAddress(alias=",".join(bootstrap), bootstrap=bootstrap, client=client)
 
 
 def parse_policy(properties: Mapping[str, str]) -> ReplicationPolicy:

@@ -212,6 +212,8 @@ def _build_security(read: Read) -> SecurityConfig:
 
     def of_client(reader: Reader) -> dict[str, str]:
         found = {key.name: read.settings.find(key, read.source, read.target, reader) for key in named}
-        return {name: entry.value for name, entry in found.items() if entry is not None}
+        given = {name: entry.value for name, entry in found.items() if entry is not None}
+        speaks_sasl = given.get("security.protocol", "").strip().upper().startswith("SASL")
+        return {**read.settings.process_login, **given} if speaks_sasl else given
 
     return SecurityConfig(**{role: of_client(reader) for role, reader in security.ROLES.items()})

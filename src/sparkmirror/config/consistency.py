@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sparkmirror.config.findings import Findings
+from sparkmirror.config.keys import KNOWN_KEYS
+from sparkmirror.config.keys.security import ROLES
+from sparkmirror.config.logins import read_login
 from sparkmirror.config.loops import can_be_permitted, find_loop
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.config.properties import line_of
 from sparkmirror.config.rename_loops import find_rename_loop
 from sparkmirror.config.settings import Settings
+
+PROTOCOL = "security.protocol"
 
 
 def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
@@ -82,6 +87,38 @@ def _refuse_both_ways(flows: Sequence[FlowConfig], settings: Settings, findings:
             if is_on and {flow.name, back} <= syncs:
                 entry = settings.entries.get(f"{flow.name}.{key}") or settings.entries.get(key)
                 findings.error(line_of(entry), f"{key}: {back} syncs groups, too, and {what}: expected false")
+
+
+def refuse_wrong_logins(flows: Iterable[FlowConfig], settings: Settings, findings: Findings) -> None:
+    """Each client that speaks SASL must have all that its mechanism takes."""
+    for flow in flows:
+        for role, reader in ROLES.items():
+            given: Mapping[str, str] = getattr(flow.security, role)
+            if not given.get(PROTOCOL, "").strip().upper().startswith("SASL") or _is_reported(given):
+                continue
+            try:
+                read_login(given)
+            except ValueError as error:
+                side = flow.source if role.startswith("source") else flow.target
+                key = str(error).partition(":")[0]
+                places = [
+                    settings.find(KNOWN_KEYS[k], flow.source.alias, flow.target.alias, reader)
+                    for k in (key, PROTOCOL)
+                    if k in KNOWN_KEYS
+                ]
+                entry = next((place for place in places if place is not None), None)
+                findings.error(line_of(entry), f"cluster {side.alias}: {error}")
+
+
+def _is_reported(given: Mapping[str, str]) -> bool:
+    """A value that is wrong by itself was reported where it stands."""
+    try:
+        for name, value in given.items():
+            if name in KNOWN_KEYS:
+                KNOWN_KEYS[name].parse(value)
+    except ValueError:
+        return True
+    return False
 
 
 def warn_of_contradictions(flows: Iterable[FlowConfig], settings: Settings, findings: Findings) -> None:

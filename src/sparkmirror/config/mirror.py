@@ -14,10 +14,11 @@ from pathlib import Path
 
 from sparkmirror.config.build import build_clusters, build_flows, build_heartbeat_pairs, parse_aliases
 from sparkmirror.config.connector_file import is_connector_file
-from sparkmirror.config.consistency import refuse_cycles, warn_of_contradictions
+from sparkmirror.config.consistency import refuse_cycles, refuse_wrong_logins, warn_of_contradictions
 from sparkmirror.config.dialects import translate_dialect
 from sparkmirror.config.findings import Findings
 from sparkmirror.config.keys import Scope
+from sparkmirror.config.login_file import read_process_login
 from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.config.notices import idle_keys, refuse_unknown_flows, refuse_wrong_values, warn_of_unread
 from sparkmirror.config.properties import comment_lines, decode_properties, latest_entries, read_properties
@@ -82,6 +83,7 @@ def _read_settings(text: str, surroundings: Surroundings, findings: Findings) ->
         aliases=aliases,
         entries=respell(entries, aliases, findings) if aliases else entries,
         of_connector="clusters" not in filled and is_connector_file(filled),
+        process_login=read_process_login(entries.values(), surroundings, findings),
     )
 
 
@@ -95,11 +97,13 @@ def _build(settings: Settings, text: str, only_targets: Collection[str], finding
     flows = mark_sharing(flows)
     warn_of_unread(settings, [_pair(flow) for flow in flows], findings)
     warn_of_contradictions(flows, settings, findings)
+    pairs = build_heartbeat_pairs(settings, clusters, only_targets)
+    refuse_wrong_logins((*flows, *pairs), settings, findings)
     return MirrorConfig(
         path=Path(findings.name),
         clusters=tuple(clusters.values()),
         flows=flows,
-        heartbeat_pairs=build_heartbeat_pairs(settings, clusters, only_targets),
+        heartbeat_pairs=pairs,
         spark={key: entry.value for key, entry in settings.within(Scope.SPARK)},
         warnings=findings.warnings,
         not_in_force=tuple(idle_keys(settings)),

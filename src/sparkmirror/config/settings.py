@@ -41,6 +41,8 @@ class Settings:
     entries: Mapping[str, Entry] = field(repr=False)
     # The file is that of a single connector, as Connect takes it.
     of_connector: bool = False
+    # `sasl.*` of clients that have none of their own, from the process's surroundings.
+    process_login: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def find(self, key: Key[object], source: str, target: str, reader: Reader | None = None) -> Entry | None:
         """What holds for the flow; where the file has no such line, what speaks for it."""

@@ -2,31 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from sparkmirror.config.model import ClusterConfig, FlowConfig
 from sparkmirror.config.parts import ConnectionConfig
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.client import Client
+from sparkmirror.net.security import Security
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
 
 
 def flow_address(cluster: ClusterConfig, flow: FlowConfig) -> ClusterAddress:
     """For the driver's own work: as an admin."""
-    return _address(cluster, flow, flow.source_admin if cluster == flow.source else flow.target_admin)
+    if cluster == flow.source:
+        return _address(cluster, flow, flow.source_admin, "source_admin")
+    return _address(cluster, flow, flow.target_admin, "target_admin")
 
 
 def reader_address(flow: FlowConfig) -> ClusterAddress:
     """For who reads records of the source."""
-    return _address(flow.source, flow, flow.consumer.connection)
+    return _address(flow.source, flow, flow.consumer.connection, "source_consumer")
 
 
 def writer_address(flow: FlowConfig) -> ClusterAddress:
     """For who writes into the target."""
-    return _address(flow.target, flow, flow.producer.connection)
+    return _address(flow.target, flow, flow.producer.connection, "target_producer")
 
 
-def _address(cluster: ClusterConfig, flow: FlowConfig, connection: ConnectionConfig) -> ClusterAddress:
+def all_securities(flow: FlowConfig) -> tuple[Security, ...]:
+    """Of each of its clients; those that need none are left out."""
+    addresses = (
+        reader_address(flow),
+        writer_address(flow),
+        flow_address(flow.source, flow),
+        flow_address(flow.target, flow),
+    )
+    return tuple(each.client.security for each in addresses if each.client.security.owner)
+
+
+def check_stores(flow: FlowConfig) -> None:
+    """ConfigError where a store can't be read, a setting of TLS is wrong or Kerberos is not there, before a run."""
+    for security in all_securities(flow):
+        if security.has_tls:
+            from sparkmirror.net.tls.context import context_of  # noqa: PLC0415 - only who needs it loads it
+
+            context_of(security)
+        if security.has_sasl:
+            from sparkmirror.net.sasl.authentication import require_login  # noqa: PLC0415
+
+            require_login(security)
+
+
+def _address(cluster: ClusterConfig, flow: FlowConfig, connection: ConnectionConfig, role: str) -> ClusterAddress:
+    """`role`: a field of the flow's security."""
     client = build_client(connection, f"{flow.name}|sparkmirror")
+    settings: Mapping[str, str] = getattr(flow.security, role)
+    client = replace(client, security=Security.of(settings, f"{flow.name} {role.replace('_', ' ')}"))
     return ClusterAddress(alias=cluster.alias, bootstrap=cluster.bootstrap_servers, client=client)
 
 

@@ -29,6 +29,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sparkmirror.config.model import MirrorConfig
+from sparkmirror.control.address import all_securities
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.group_keeper import GroupKeeper, follows_groups
@@ -49,6 +50,7 @@ from sparkmirror.pipeline.group_job import run_group_job
 from sparkmirror.pipeline.query import start_query
 from sparkmirror.pipeline.records_flow import SETTINGS, RecordsFlow
 from sparkmirror.pipeline.session import DEFAULT_MASTER, count_slots, desk_host, is_local, plan_master, start_spark
+from sparkmirror.pipeline.strongbox import Strongbox
 from sparkmirror.pipeline.workspace import make_workspace
 from sparkmirror.topology.standing import Standing
 
@@ -274,9 +276,12 @@ class Mirror:
         by_rows = {k.flow.name for k in self.keepers if k.flow.path == "records"}
         self.spark = start_spark((SETTINGS if by_rows else {}) | dict(self.config.spark), wanted, self._workspace)
         self.spark.streams.addListener(self.figures)
-        self._desk = Desk(desk_host(self.spark), self._end_calm)
+        flows = (*self.config.flows, *self.config.heartbeat_pairs)
+        strongbox = Strongbox(security for flow in flows for security in all_securities(flow))
+        self._desk = Desk(desk_host(self.spark), self._end_calm, strongbox)
+        self.spark.sparkContext.environment.update(self._desk.environment)
         for name in by_rows:
-            self._records[name] = RecordsFlow(name, self.spark, self._desk, self._take_receipts, self._workspace)
+            self._records[name] = RecordsFlow(name, self.spark, self._take_receipts, self._workspace)
         if len(by_rows) < len(self.keepers) or self._emits:
             self.queries = [self._start_query(name) for name in QUERIES]
         for keeper in self.keepers:
@@ -286,8 +291,8 @@ class Mirror:
         log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")
 
     def _start_query(self, name: str) -> StreamingQuery:
-        assert self.spark is not None and self._desk is not None
-        return start_query(self.spark, self._desk, name, self._take_receipts, self._workspace)
+        assert self.spark is not None
+        return start_query(self.spark, name, self._take_receipts, self._workspace)
 
     def _end_calm(self) -> None:
         self._note_news()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-from sparkmirror.net.address import ClusterAddress, read_address
+from sparkmirror.net.address import ClusterAddress, read_address, to_fields
 from sparkmirror.protocol.fetch import READ_COMMITTED
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
@@ -150,7 +150,7 @@ class Lease:
         return f"sparkmirror.{self.flow.replace('->', '.')}.{self.lease_id.rpartition('.')[2]}"
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return json.dumps(to_fields(self), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Lease:

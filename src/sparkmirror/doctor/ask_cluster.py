@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.address import flow_address, reader_address, writer_address
 from sparkmirror.doctor.facts import ClusterFacts, Configs
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net import clock
@@ -31,13 +33,34 @@ def ask_cluster(address: ClusterAddress) -> ClusterFacts:
             metadata = cluster.fetch_metadata()
         except SparkmirrorError as error:
             return replace(facts, metadata_problem=str(error))
-        return _ask_more(replace(facts, metadata=metadata), cluster, metadata)
+        facts = replace(facts, metadata=metadata, shown_s=_own_certificate_s(address))
+        return _ask_more(facts, cluster, metadata)
+
+
+def _own_certificate_s(address: ClusterAddress) -> float | None:
+    if not address.client.security.has_tls:
+        return None
+    from sparkmirror.net.tls.material import load_material, seconds_valid  # noqa: PLC0415 - where there is TLS
+
+    return seconds_valid(load_material(address.client.security))
 
 
 def living(address: ClusterAddress, facts: ClusterFacts) -> ClusterAddress:
     """The same cluster by those of its addresses that answer, so that nobody waits for the others."""
     alive = [each for each in facts.bootstrap if not each.problem]
     return replace(address, bootstrap=tuple(f"[{each.host}]:{each.port}" for each in alive))
+
+
+def try_clients(flow: FlowConfig, clusters: Mapping[str, ClusterFacts]) -> dict[str, Reached]:
+    """By the name of the client, where it has security settings other than the admin's, which was tried."""
+    found = {}
+    for cluster, mine in ((flow.source, reader_address(flow)), (flow.target, writer_address(flow))):
+        security, admins = mine.client.security, flow_address(cluster, flow).client.security
+        if (security.protocol, security.settings) != (admins.protocol, admins.settings):
+            alive = next(each for each in clusters[cluster.alias].bootstrap if not each.problem)
+            role = security.owner.removeprefix(f"{flow.name} ")
+            found[role] = try_address(alive.host, alive.port, mine.client, CONNECT_TIMEOUT_S)
+    return found
 
 
 def _ask_more(facts: ClusterFacts, cluster: Cluster, metadata: Metadata) -> ClusterFacts:

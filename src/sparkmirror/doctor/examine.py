@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.control.address import flow_address
-from sparkmirror.doctor.ask_cluster import ask_cluster, living
+from sparkmirror.doctor.ask_cluster import ask_cluster, living, try_clients
 from sparkmirror.doctor.ask_flow import FlowAsker
+from sparkmirror.doctor.certificates import judge_certificates
 from sparkmirror.doctor.clock import judge_clock
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts
 from sparkmirror.doctor.machine import SparkTrial, try_java
 from sparkmirror.doctor.producers import judge_producers
-from sparkmirror.doctor.reach import judge_names, judge_reach
+from sparkmirror.doctor.reach import judge_clients, judge_names, judge_reach
 from sparkmirror.doctor.replicas import judge_replicas
 from sparkmirror.doctor.rights import judge_rights, judge_topics
 from sparkmirror.doctor.sizes import judge_sizes
@@ -28,7 +30,12 @@ from sparkmirror.net.cluster import Cluster
 
 AT_ONCE = 8
 
-OF_CLUSTERS: tuple[Callable[[ClusterFacts], Iterator[Verdict]], ...] = (judge_names, judge_versions, judge_clock)
+OF_CLUSTERS: tuple[Callable[[ClusterFacts], Iterator[Verdict]], ...] = (
+    judge_names,
+    judge_certificates,
+    judge_versions,
+    judge_clock,
+)
 
 
 def examine(config: MirrorConfig) -> list[Verdict]:
@@ -85,12 +92,15 @@ def _examine_flow(flow: FlowConfig, clusters: Mapping[str, ClusterFacts], *, is_
             for end in ends
         }
         facts = FlowAsker(flow, asked).ask(clusters, is_pair=is_pair)
+    if not is_pair:
+        facts = replace(facts, clients=try_clients(flow, clusters))
     yield from _judge_flow(facts, clusters, is_pair=is_pair)
 
 
 def _judge_flow(facts: FlowFacts, clusters: Mapping[str, ClusterFacts], *, is_pair: bool) -> Iterator[Verdict]:
     target = clusters[facts.flow.target.alias]
     if not is_pair:
+        yield from judge_clients(facts)
         yield from judge_topics(facts)
     yield from judge_rights(facts, clusters)
     yield from judge_replicas(facts, clusters)

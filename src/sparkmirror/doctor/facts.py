@@ -25,6 +25,8 @@ class ClusterFacts:
     bootstrap: tuple[Reached, ...]
     metadata: Metadata | None = None
     metadata_problem: str = ""
+    # How long our own certificate is still valid, where we show one.
+    shown_s: float | None = None
     # By the names that the brokers give themselves.
     brokers: Mapping[int, Reached] = field(default_factory=dict)
     configs: Mapping[int, Configs] = field(default_factory=dict)
@@ -70,6 +72,8 @@ class FlowFacts:
     may_write_markers: bool | None = None
     syncs_acls: bool = False
     problems: Mapping[str, str] = field(default_factory=dict)
+    # `source consumer` and `target producer`, where they do not come as the cluster's admin does.
+    clients: Mapping[str, Reached] = field(default_factory=dict)
 
     def is_there(self, need: TopicNeed) -> bool:
         rights = self.rights.get(need.cluster)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sparkmirror.doctor.facts import ClusterFacts
+from sparkmirror.doctor.facts import ClusterFacts, FlowFacts
 from sparkmirror.doctor.verdict import Judge, Verdict, count
 from sparkmirror.net.reach import Reached
 
@@ -42,10 +42,20 @@ def judge_names(facts: ClusterFacts) -> Iterator[Verdict]:
     return judge.all_or(found, places)
 
 
+def judge_clients(facts: FlowFacts) -> Iterator[Verdict]:
+    """Consumer and producer, where they do not come as the admin does."""
+    for role, each in facts.clients.items():
+        judge = Judge(facts.flow.name, "login")
+        side = facts.flow.source.alias if role.startswith("source") else facts.flow.target.alias
+        yield judge.fails(each.problem, _cure(side, each)) if each.problem else judge.passes(f"{role} at {each}")
+
+
 def _cure(alias: str, each: Reached) -> str:
     key = f"{alias}.bootstrap.servers"
+    if each.is_refused:
+        return f"change what it names of security.protocol, ssl.* and sasl.* of {alias}, or on the broker"
     if each.is_name_unknown:
         return f"correct the name in {key}, or make it known (DNS, /etc/hosts)"
     if "closed the connection" in each.problem or "did not answer" in each.problem or "announced" in each.problem:
-        return f"see that {key} names a listener without TLS and SASL, and that the broker is well"
+        return f"see that {key} names a listener of the kind that security.protocol says, and that the broker is well"
     return f"start the broker, or correct host and port in {key}"

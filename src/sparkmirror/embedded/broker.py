@@ -46,6 +46,10 @@ class Broker(LoggedProcess):
     def port(self) -> int:
         return self._node.port
 
+    def port_of(self, listener: str) -> int:
+        """Of a listener other than PLAINTEXT."""
+        return self._node.more[listener].port
+
     @property
     def data_path(self) -> Path:
         return self._node.data

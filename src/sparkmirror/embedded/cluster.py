@@ -15,7 +15,7 @@ from sparkmirror.embedded.guard import Guard, temporary_directory
 from sparkmirror.embedded.java import STOCK_JVM_FLAGS
 from sparkmirror.embedded.maven import Progress
 from sparkmirror.embedded.ports import HOST, ReservedPort, reserve_chosen_port, reserve_port
-from sparkmirror.embedded.settings import Node, plan_settings, properties_text, voter_count
+from sparkmirror.embedded.settings import Listener, Node, plan_settings, properties_text, voter_count
 from sparkmirror.embedded.storage import format_nodes
 from sparkmirror.embedded.versions import KAFKA_VERSION
 from sparkmirror.embedded.zookeeper import ZooKeeper
@@ -29,7 +29,8 @@ class KafkaCluster:
 
     Brokers and their addresses exist from `start` on and keep their ports through any restart. A cluster is
     started once: for another run on the same data make another one with the same `directory`. Clients find the
-    brokers on `ports`, one each, or on any free ones.
+    brokers on `ports`, one each, or on any free ones. `listeners`: others than PLAINTEXT, by name, with their
+    protocol; what they need beside that stands in `overrides`.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class KafkaCluster:
         directory: Path | None = None,
         overrides: Mapping[str, str] | None = None,
         ports: Sequence[int] | None = None,
+        listeners: Mapping[str, str] | None = None,
         name: str = "kafka",
         heap_mb: int = 512,
         jvm_flags: Sequence[str] = STOCK_JVM_FLAGS,
@@ -50,6 +52,7 @@ class KafkaCluster:
         self._temporary = directory is None
         self._size = brokers
         self._chosen_ports = dict(enumerate(ports or (), start=1))
+        self._listeners = dict(listeners or {})
         self._overrides = dict(overrides or {})
         self._jvm_flags = [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *jvm_flags]
         self.version = version
@@ -68,6 +71,10 @@ class KafkaCluster:
         if not self._brokers:
             raise SetupError(f"Cluster {self.name} has no addresses before it is started.")
         return ",".join(f"{broker.host}:{broker.port}" for broker in self._brokers)
+
+    def servers_of(self, listener: str) -> str:
+        """Where clients find one of the other listeners."""
+        return ",".join(f"{broker.host}:{broker.port_of(listener)}" for broker in self._brokers)
 
     def start(self, deadline_s: float = START_DEADLINE_S) -> None:
         """Starts all brokers at once; returns when each answers and sees all others."""
@@ -139,6 +146,7 @@ class KafkaCluster:
                 port=self._reserve(self._chosen_ports.get(number)),
                 controller_port=self._reserve() if number <= voters else None,
                 data=self.directory / f"broker-{number}" / "data",
+                more={name: Listener(self._reserve(), protocol) for name, protocol in self._listeners.items()},
             )
             for number in range(1, self._size + 1)
         ]

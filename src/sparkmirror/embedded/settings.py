@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from sparkmirror.embedded.versions import KafkaVersion
 
 MAX_VOTERS = 3
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 # Overrides for tests that kill brokers. A killed broker can't return, and its partitions have no leader, until
 # its old session is over: 6 to 18 s by default, which benchmarks should keep.
@@ -19,15 +21,33 @@ QUICK_FAILOVER: Mapping[str, str] = {
 }
 
 
+class Listener(NamedTuple):
+    port: int
+    protocol: str
+
+
 @dataclass(frozen=True)
 class Node:
-    """One broker's place in its cluster. Only voters have a controller port."""
+    """One broker's place in its cluster. Only voters have a controller port. `more`: other listeners, by name."""
 
     id: int
     host: str
     port: int
     controller_port: int | None
     data: Path
+    more: Mapping[str, Listener] = field(default_factory=dict)
+
+    @property
+    def for_clients(self) -> str:
+        """As `listeners` and `advertised.listeners` have it."""
+        ports = {"PLAINTEXT": self.port, **{name: listener.port for name, listener in self.more.items()}}
+        return ",".join(f"{name}://{self.host}:{port}" for name, port in ports.items())
+
+    @property
+    def protocols(self) -> str:
+        known = {name: name for name in PROTOCOLS} | {"CONTROLLER": "PLAINTEXT"}
+        known |= {name: listener.protocol for name, listener in self.more.items()}
+        return ",".join(f"{name}:{protocol}" for name, protocol in known.items())
 
 
 def voter_count(brokers: int) -> int:
@@ -71,7 +91,7 @@ def _share_groups(replicas: str, in_sync: str) -> dict[str, str]:
 
 def _kraft_addresses(node: Node, nodes: Sequence[Node]) -> dict[str, str]:
     voters = [f"{n.id}@{n.host}:{n.controller_port}" for n in nodes if n.controller_port is not None]
-    listeners = [f"PLAINTEXT://{node.host}:{node.port}"]
+    listeners = [node.for_clients]
     if node.controller_port is not None:
         listeners.append(f"CONTROLLER://{node.host}:{node.controller_port}")
     return {
@@ -80,9 +100,8 @@ def _kraft_addresses(node: Node, nodes: Sequence[Node]) -> dict[str, str]:
         "controller.quorum.voters": ",".join(voters),
         "controller.listener.names": "CONTROLLER",
         "listeners": ",".join(listeners),
-        "advertised.listeners": f"PLAINTEXT://{node.host}:{node.port}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SSL:SSL,"
-        "SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL",
+        "advertised.listeners": node.for_clients,
+        "listener.security.protocol.map": node.protocols,
         "inter.broker.listener.name": "PLAINTEXT",
     }
 
@@ -91,8 +110,9 @@ def _zookeeper_addresses(node: Node, zookeeper: str) -> dict[str, str]:
     return {
         "broker.id": str(node.id),
         "zookeeper.connect": zookeeper,
-        "listeners": f"PLAINTEXT://{node.host}:{node.port}",
-        "advertised.listeners": f"PLAINTEXT://{node.host}:{node.port}",
+        "listeners": node.for_clients,
+        "advertised.listeners": node.for_clients,
+        "listener.security.protocol.map": node.protocols,
         "inter.broker.listener.name": "PLAINTEXT",
     }
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sparkmirror.groups.names import Names
-from sparkmirror.net.address import ClusterAddress, read_address
+from sparkmirror.net.address import ClusterAddress, read_address, to_fields
 from sparkmirror.topology.storage import Storage
 
 
@@ -31,7 +31,7 @@ class GroupTask:
     rewind: bool
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return json.dumps(to_fields(self), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> GroupTask:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.client import Client
+from sparkmirror.net.security import PLAINTEXT, Security
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,11 +24,22 @@ class ClusterAddress:
     client: Client = field(default_factory=Client)
 
 
+def to_fields(crossing: DataclassInstance) -> dict[str, Any]:
+    """A dictionary for what crosses to executors: secrets are left out."""
+    return asdict(crossing, dict_factory=lambda pairs: {name: value for name, value in pairs if name != "settings"})
+
+
 def read_address(fields: Mapping[str, Any]) -> ClusterAddress:
-    """Of a dictionary that `asdict` made."""
+    """Of a dictionary that `to_fields` made."""
     return ClusterAddress(
-        alias=fields["alias"], bootstrap=tuple(fields["bootstrap"]), client=Client(**fields["client"])
+        alias=fields["alias"], bootstrap=tuple(fields["bootstrap"]), client=read_client(fields["client"])
     )
+
+
+def read_client(fields: Mapping[str, Any]) -> Client:
+    """Its secrets are with the driver."""
+    security = Security(**fields.get("security", {}))
+    return Client(**{**fields, "security": replace(security, is_sealed=security.protocol != PLAINTEXT)})
 
 
 def parse_host_port(text: str) -> tuple[str, int]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sparkmirror.net.client import Client
+from sparkmirror.net.security import Security
 
 LONGEST_SETUP_S = 30.0
+# Passwords and certificates do not mend themselves, and brokers log each try.
+FIRST_REFUSED_S, LONGEST_REFUSED_S = 1.0, 30.0
 
 Place = tuple[str, int]
 
@@ -12,6 +17,19 @@ Place = tuple[str, int]
 def grow(first_s: float, most_s: float, failures: int) -> float:
     """Twice as long after each failure, as Kafka's clients do."""
     return min(most_s, first_s * 2.0 ** min(failures, 64))
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The two sides did not trust each other, so often in a row."""
+
+    times: int
+    until: float
+    said: str
+
+
+# One memory a process: who is refused is refused whoever asks, and each lease has clusters of its own.
+_refusals: dict[tuple[Place, Security], Refusal] = {}
 
 
 class Attempts:
@@ -41,5 +59,17 @@ class Attempts:
     def note_failure(self, place: Place, now: float) -> None:
         self._failed[place] = (self._failed.get(place, (0, 0.0))[0] + 1, now)
 
+    def note_refusal(self, place: Place, now: float, said: str) -> None:
+        before = _refusals.get((place, self._client.security))
+        times = before.times + 1 if before else 1
+        pause_s = grow(FIRST_REFUSED_S, LONGEST_REFUSED_S, times - 1)
+        _refusals[place, self._client.security] = Refusal(times, now + pause_s, said)
+
+    def why_refused(self, place: Place, now: float) -> str:
+        """What was said when this broker was last tried, while it is too early to try again; else nothing."""
+        refusal = _refusals.get((place, self._client.security))
+        return refusal.said if refusal and now < refusal.until else ""
+
     def note_success(self, place: Place) -> None:
         self._failed.pop(place, None)
+        _refusals.pop((place, self._client.security), None)

@@ -3,22 +3,27 @@
 A broker answers the requests of a connection in the order they came, so a channel is two queues: bytes
 going out and requests waiting for their answer. It never blocks by itself: a selector loop calls `flush` when
 the socket can be written and `receive` when it can be read. `call` is the blocking way, for the control plane.
+
+A session that nears its end is renewed on the way, without the callers' doing: the next request begins it. Whatever is
+asked meanwhile is held back and counts as pending, and follows when the broker knows us again (KIP-368).
 """
 
 from __future__ import annotations
 
+import math
 import select
 import socket
+import ssl
 import struct
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
-from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
+from sparkmirror.errors import AuthenticationError, BrokerError, ConnectionLostError, ProtocolError
 from sparkmirror.net.client import SYSTEMS, Client
 from sparkmirror.net.deadline import time_left
 from sparkmirror.net.response import decode_response
@@ -26,14 +31,19 @@ from sparkmirror.protocol import codes
 from sparkmirror.protocol.produce import Buffer
 from sparkmirror.protocol.wire import Reader, encode_string
 
+if TYPE_CHECKING:
+    from sparkmirror.net.sasl.authentication import Authentication
+
 _HEADER = struct.Struct(">ihhi")
 _I32 = struct.Struct(">i")
+_TLS_ALERT = b"\x15\x03"
 
 SOCKET_BUFFER_BYTES = 4 << 20
 MAX_FRAME_BYTES = 256 << 20
 MAX_PIECES = 512  # under the system's IOV_MAX of 1,024
 CONNECT_TIMEOUT_S = 10.0
 REQUEST_TIMEOUT_S = 30.0
+_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 @dataclass(slots=True)
@@ -46,11 +56,19 @@ class Pending:
     deadline: float
 
 
+class _SaslStep(NamedTuple):
+    """The tag of a request that renews the session."""
+
+    response_class: Any
+    version: int
+
+
 class Channel:
     """A connection with its queues. Not for use from two threads at once."""
 
     def __init__(self, host: str, port: int, client: Client, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
         self.host, self.port = host, port
+        self._security = client.security
         self._client = encode_string(client.client_id)
         self._correlation = 0
         self._out: deque[memoryview] = deque()
@@ -58,7 +76,11 @@ class Channel:
         self._frame: memoryview | None = None
         self._filled = 0
         self.pending: deque[Pending] = deque()
+        self._renewal: Authentication | None = None  # under way
+        self._renew_at = math.inf
+        self._held: deque[memoryview] = deque()
         self.versions: dict[int, tuple[int, int]] = {}
+        self._answers = 0  # since the versions are known
         self.request_timeout_s = REQUEST_TIMEOUT_S if client.request_timeout_s is None else client.request_timeout_s
         self.used_at = time.monotonic()  # when something was last asked
         until = time.monotonic() + timeout_s
@@ -69,15 +91,31 @@ class Channel:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._set_buffer(socket.SO_RCVBUF, client.receive_buffer_bytes)
         self._set_buffer(socket.SO_SNDBUF, client.send_buffer_bytes)
+        if self._security.has_tls:
+            from sparkmirror.net.tls.socket import wrap_tls  # noqa: PLC0415 - only who needs it loads it
+
+            left = max(0.0, until - time.monotonic())
+            self._socket = wrap_tls(self._socket, host, port, self._security, left)
         self._socket.setblocking(False)
         try:
             self._negotiate(max(0.0, until - time.monotonic()))
+            if self._security.has_sasl:
+                self._authenticate(until)
         except BaseException:
             self.close()
             raise
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
+
+    @property
+    def trusted_s(self) -> float | None:
+        """How long the broker's certificate is still valid; None: it showed none."""
+        if not isinstance(self._socket, ssl.SSLSocket):
+            return None
+        from sparkmirror.net.tls.socket import seconds_valid  # noqa: PLC0415
+
+        return seconds_valid(self._socket)
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -113,14 +151,31 @@ class Channel:
         timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
         """Queue a request and write what the socket takes at once. The pieces must not change until answered."""
+        if self._renewal is None and time.monotonic() >= self._renew_at:
+            renewal = self._log_in(may_wait=False)
+            self._ask_sasl(renewal.start())
+            self._renewal = renewal
+        self.used_at = time.monotonic()
+        out = self._out if self._renewal is None else self._held
+        self.pending.append(self._queue(out, api_key, version, pieces, flexible, tag, timeout_s))
+        self.flush()
+
+    def _queue(
+        self,
+        out: deque[memoryview],
+        api_key: int,
+        version: int,
+        pieces: Sequence[Buffer],
+        flexible: bool,
+        tag: Any,
+        timeout_s: float,
+    ) -> Pending:
         self._correlation = (self._correlation + 1) & 0x7FFFFFFF
         head = self._client + (b"\0" if flexible else b"")
         size = 8 + len(head) + sum(map(len, pieces))
-        self._out.append(memoryview(_HEADER.pack(size, api_key, version, self._correlation) + head))
-        self._out.extend(memoryview(piece) for piece in pieces if len(piece))
-        self.used_at = time.monotonic()
-        self.pending.append(Pending(self._correlation, flexible, tag, self.used_at + timeout_s))
-        self.flush()
+        out.append(memoryview(_HEADER.pack(size, api_key, version, self._correlation) + head))
+        out.extend(memoryview(piece) for piece in pieces if len(piece))
+        return Pending(self._correlation, flexible, tag, time.monotonic() + timeout_s)
 
     def flush(self) -> None:
         """Write as much as the socket takes without waiting."""
@@ -129,10 +184,10 @@ class Channel:
             pieces = list(out) if len(out) <= MAX_PIECES else [out[i] for i in range(MAX_PIECES)]
             try:
                 sent = self._socket.sendmsg(pieces)
-            except BlockingIOError:
+            except _NOT_NOW:
                 return
             except OSError as error:
-                raise ConnectionLostError(f"{self} was lost while sending: {error}") from error
+                raise self._lost("was lost while sending", error) from error
             while sent:
                 size = len(out[0])
                 if sent < size:
@@ -146,7 +201,11 @@ class Channel:
         while self._fill():
             frame, self._frame = self._frame, None
             assert frame is not None
-            yield self._match(frame)
+            pending, body = self._match(frame)
+            if isinstance(pending.tag, _SaslStep):
+                self._take_sasl(pending.tag, body)
+            else:
+                yield pending, body
 
     def _fill(self) -> bool:
         """Read on; True if a whole frame is there."""
@@ -154,6 +213,8 @@ class Channel:
             if not self._read_into(memoryview(self._size)):
                 return False
             size = _I32.unpack(self._size)[0]
+            if self._size.startswith(_TLS_ALERT) and not self.versions:
+                raise AuthenticationError(f"{self} speaks TLS: set security.protocol to SSL or SASL_SSL")
             if not 4 <= size <= MAX_FRAME_BYTES:
                 raise ProtocolError(f"{self} announced a response of {size} bytes")
             self._frame = memoryview(bytearray(size))
@@ -163,21 +224,42 @@ class Channel:
         while self._filled < len(view):
             try:
                 count = self._socket.recv_into(view[self._filled :])
-            except BlockingIOError:
+            except _NOT_NOW:
                 return False
             except OSError as error:
-                raise ConnectionLostError(f"{self} was lost: {error}") from error
+                raise self._lost("was lost", error) from error
             if not count:
-                raise ConnectionLostError(f"{self} closed the connection")
+                raise self._closed()
             self._filled += count
         self._filled = 0
         return True
+
+    def _lost(self, said: str, error: OSError) -> ConnectionLostError:
+        """A broker that does not like our certificate says so when the handshake is over."""
+        if isinstance(error, ssl.SSLError) and not self.versions:
+            from sparkmirror.net.tls.faults import explain  # noqa: PLC0415
+
+            return AuthenticationError(f"{self._security.owner}: {self}: {explain(error, self.host, self._security)}")
+        return self._closed(f"{said}: {error}")
+
+    def _closed(self, said: str = "closed the connection") -> ConnectionLostError:
+        if self.versions and not self._answers and not self._security.has_sasl:
+            said = f"{said} at the first request: a listener with SASL does so; see security.protocol"
+        if self.versions:
+            return ConnectionLostError(f"{self} {said}")
+        if self._security.has_tls:
+            cure = "right after the TLS handshake: does it want a certificate of ours? See its log"
+            return AuthenticationError(f"{self._security.owner}: {self} {said} {cure}")
+        return ConnectionLostError(
+            f"{self} {said} before it said anything: a listener with TLS does so; see security.protocol"
+        )
 
     def _match(self, frame: memoryview) -> tuple[Pending, memoryview]:
         correlation = _I32.unpack_from(frame)[0]
         if not self.pending or self.pending[0].correlation != correlation:
             raise ProtocolError(f"{self} answered a request that was not asked (id {correlation})")
         pending = self.pending.popleft()
+        self._answers += 1
         reader = Reader(frame[4:], flexible=pending.flexible)
         reader.skip_tags()
         return pending, frame[4 + reader.position :]
@@ -223,6 +305,46 @@ class Channel:
             raise BrokerError(codes.UNSUPPORTED_VERSION, f"{self} does not know {type(request).__name__}")
         return int(version)
 
+    # -- who we are
+
+    def _authenticate(self, until: float) -> None:
+        """On a connection that is new."""
+        login = self._log_in(may_wait=True)
+        request = login.start()
+        while request is not None:
+            request = login.take(self.call(request, timeout_s=max(0.0, until - time.monotonic())))
+        self._renew_at = time.monotonic() + login.renew_after_s
+
+    def _log_in(self, *, may_wait: bool) -> Authentication:
+        from sparkmirror.net.sasl.authentication import Authentication  # noqa: PLC0415 - only who needs it loads it
+
+        return Authentication(self._security, self.host, str(self), may_wait=may_wait)
+
+    def _ask_sasl(self, request: Any) -> None:
+        """Behind all that is under way, and before all that is held back."""
+        version = self._pick_version(request, None)
+        flexible = type(request).flexible_version_q(version)
+        step = _SaslStep(request_response_class(request), version)
+        body = bytes(request.encode(version=version))
+        api_key, timeout_s = request.API_KEY, self.request_timeout_s
+        pending = self._queue(self._out, api_key, version, [body], flexible, step, timeout_s)
+        if self._held:
+            self.pending.appendleft(pending)
+        else:
+            self.pending.append(pending)
+
+    def _take_sasl(self, step: _SaslStep, body: memoryview) -> None:
+        assert self._renewal is not None
+        request = self._renewal.take(decode_response(step.response_class, body, step.version, str(self)))
+        if request is not None:
+            self._ask_sasl(request)
+        else:
+            self._renew_at = time.monotonic() + self._renewal.renew_after_s
+            self._renewal = None
+            self._out.extend(self._held)
+            self._held.clear()
+        self.flush()
+
     def _negotiate(self, timeout_s: float) -> None:
         response = self.call(
             ApiVersionsRequest(client_software_name="sparkmirror", client_software_version="0"),
@@ -234,6 +356,7 @@ class Channel:
         if response.error_code:
             raise BrokerError(response.error_code, f"{self} refused: {codes.name_of(response.error_code)}")
         self.versions = {k.api_key: (k.min_version, k.max_version) for k in response.api_keys}
+        self._answers = 0
 
 
 def request_response_class(request: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from sparkmirror.net.security import Security
 
 SYSTEMS = -1  # a buffer of the system's own size
 
@@ -29,3 +31,4 @@ class Client:
     reconnect_max_s: float | None = None
     retry_s: float | None = None
     retry_max_s: float | None = None
+    security: Security = field(default_factory=Security)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
+from sparkmirror.errors import AuthenticationError, BrokerError, ConnectionLostError, ProtocolError
 from sparkmirror.net.address import ClusterAddress, bootstrap_places
 from sparkmirror.net.attempts import Attempts
 from sparkmirror.net.channel import CONNECT_TIMEOUT_S, REQUEST_TIMEOUT_S, Channel
@@ -173,14 +173,16 @@ class Cluster:
         )
 
     def _ask_any(self, ask: Callable[[Channel], Item], timeout_s: float) -> Item:
-        failures = []
+        failures: list[ConnectionLostError] = []
         with deadline(self.address.client.api_timeout_s, API_TIMEOUT):
             for host_port in self._candidates():
                 try:
                     return self._with_channel(host_port, ask, timeout_s)
                 except ConnectionLostError as error:
-                    failures.append(str(error))
-        said = "; ".join(dict.fromkeys(failures))
+                    failures.append(error)
+        said = "; ".join(dict.fromkeys(map(str, failures)))
+        if failures and all(isinstance(error, AuthenticationError) for error in failures):
+            raise AuthenticationError(f"cluster {self.address.alias}: no broker lets us in: {said}")
         raise ConnectionLostError(f"cluster {self.address.alias}: no broker answers: {said}")
 
     def call_controller(self, request: Any, *, most_version: int | None = None) -> Any:
@@ -280,12 +282,17 @@ class Cluster:
                 raise
 
     def _open(self, host_port: HostPort, default_s: float) -> Channel:
-        """Connect, as soon after a failure as the client may."""
+        """Connect, as soon after a failure as the client may; where it was refused, not before a while."""
+        if refused := self._attempts.why_refused(host_port, time.monotonic()):
+            raise AuthenticationError(refused)
         pause_s = self._attempts.pause_s(host_port, time.monotonic())
         if pause_s:
             time.sleep(time_left(pause_s))
         try:
             channel = Channel(*host_port, self.address.client, self._attempts.setup_timeout_s(host_port, default_s))
+        except AuthenticationError as error:
+            self._attempts.note_refusal(host_port, time.monotonic(), str(error))
+            raise
         except (ConnectionLostError, ProtocolError):
             self._attempts.note_failure(host_port, time.monotonic())
             raise

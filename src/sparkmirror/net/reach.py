@@ -6,7 +6,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sparkmirror.errors import SparkmirrorError
+from sparkmirror.errors import AuthenticationError, ConfigError, SparkmirrorError
 from sparkmirror.net.channel import Channel
 from sparkmirror.net.client import Client
 
@@ -19,6 +19,8 @@ class Reached:
     port: int
     problem: str = ""
     is_name_unknown: bool = False
+    is_refused: bool = False  # it answers, but the two sides do not trust each other
+    trusted_s: float | None = None  # how long its certificate is still valid, where it has one
     versions: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -30,6 +32,8 @@ def try_address(host: str, port: int, client: Client, timeout_s: float) -> Reach
         channel = Channel(host, port, client, timeout_s)
     except SparkmirrorError as error:
         unknown = isinstance(error.__cause__, socket.gaierror)
-        return Reached(host=host, port=port, problem=str(error), is_name_unknown=unknown)
+        refused = isinstance(error, AuthenticationError | ConfigError)
+        return Reached(host=host, port=port, problem=str(error), is_name_unknown=unknown, is_refused=refused)
+    trusted_s = channel.trusted_s
     channel.close()
-    return Reached(host=host, port=port, versions=dict(channel.versions))
+    return Reached(host=host, port=port, versions=dict(channel.versions), trusted_s=trusted_s)

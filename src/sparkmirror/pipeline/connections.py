@@ -29,8 +29,16 @@ _sinks: dict[tuple[ClusterAddress, str], SinkTopics] = {}
 
 def shared_cluster(address: ClusterAddress) -> Cluster:
     if address not in _clusters:
+        for former in [known for known in _clusters if _is_former(known, address)]:
+            _clusters.pop(former).close()
         _clusters[address] = Cluster(address)
     return _clusters[address]
+
+
+def _is_former(known: ClusterAddress, address: ClusterAddress) -> bool:
+    """Whether it is the same client, before its certificates or passwords were replaced."""
+    before, now = known.client.security, address.client.security
+    return known.alias == address.alias and bool(now.owner) and before.owner == now.owner
 
 
 def shared_progress(address: ClusterAddress, storage: Storage) -> ProgressTopic:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.pipeline.beating import beating
 from sparkmirror.pipeline.cord import Cord
+from sparkmirror.pipeline.strongbox import unseal_lease
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 
@@ -24,19 +25,15 @@ ARROW_SCHEMA = pa.schema([(f.name, _ARROW_TYPES[str(f.type)]) for f in fields(Re
 RECEIPT_SCHEMA = ", ".join(f"{f.name} {'string' if f.type == 'str' else 'bigint'}" for f in fields(Receipt))
 
 
-def copy_stage(desk: str, token: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def copy_leases(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The function for `mapInArrow`."""
-
-    def copy_leases(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for text in batch.column(0).to_pylist():
-                for receipts in _run_lease(Lease.from_json(text), desk, token):
-                    yield receipts_to_arrow(receipts)
-
-    return copy_leases
+    for batch in batches:
+        for text in batch.column(0).to_pylist():
+            for receipts in _run_lease(Lease.from_json(text)):
+                yield receipts_to_arrow(receipts)
 
 
-def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
+def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
     """Wait for the turn, copy, hand the positions on.
 
     Only a first attempt copies. A second one starts because the first died, and by then the desk has planned a
@@ -45,7 +42,8 @@ def _run_lease(lease: Lease, desk: str, token: str) -> Iterator[list[Receipt]]:
     context = TaskContext.get()
     if context is not None and context.attemptNumber() > 0:
         return
-    cord = Cord(desk, token)
+    lease = unseal_lease(lease)
+    cord = Cord.to_desk()
     progress = Cluster(lease.target)
     copy = Copy(lease, recall=cord, note_standing=_note_in(progress, lease.kept_in))
     try:

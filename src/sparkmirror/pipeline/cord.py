@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import socket
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from sparkmirror.topology.standing import Standing
 
 CONNECT_TIMEOUT_S = 20.0
+ADDRESS_VARIABLE, TOKEN_VARIABLE = "SPARKMIRROR_DESK", "SPARKMIRROR_DESK_TOKEN"
 
 
 class Cord:
@@ -23,6 +25,11 @@ class Cord:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(None)
         self._lines = self._socket.makefile("rb")
+
+    @classmethod
+    def to_desk(cls) -> Cord:
+        """In a Python worker of Spark's."""
+        return cls(os.environ[ADDRESS_VARIABLE], os.environ[TOKEN_VARIABLE])
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -38,6 +45,11 @@ class Cord:
     def leases(self, number: int) -> list[str]:
         answer = self._ask({"ask": "leases", "round": number})
         return list(answer["leases"]) if answer else []
+
+    def borrow(self, owner: str) -> str:
+        """A client's security settings, locked; empty if the desk is gone."""
+        answer = self._ask({"ask": "security", "owner": owner})
+        return str(answer["security"]) if answer else ""
 
     def wait_for_turn(self, lease_id: str) -> dict[tuple[str, int], Standing] | None:
         """Hints by partition when the lease may begin; None if it is void."""

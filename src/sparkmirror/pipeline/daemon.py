@@ -13,7 +13,7 @@ from pyspark import daemon
 from pyspark import worker as _worker  # noqa: F401
 
 from sparkmirror.batch.warm import warm_up
-from sparkmirror.pipeline.copy_stage import copy_stage as _copy_stage  # noqa: F401
+from sparkmirror.pipeline.copy_stage import copy_leases as _copy_leases  # noqa: F401
 
 
 def serve() -> None:

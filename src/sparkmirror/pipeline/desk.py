@@ -4,6 +4,7 @@ Planner, copy and driver are different processes, so they talk over a small sock
 
     planner -> {"ask":"round","after":2}               waits until a round is due      <- {"round":4}
     planner -> {"ask":"leases","round":4}                                              <- {"leases":[...]}
+    task    -> {"ask":"security","owner":"A->B ..."}                                   <- {"security":"..."} locked
     task    -> {"ask":"lease","lease":"4.0"}           waits for its predecessors      <- {"go":[[topic,0,...]]}
     task    <- {"end":true}                            its successors wait, or it is recalled
     task    -> {"done":[[topic,partition,next,sequence,end],...]}
@@ -28,6 +29,8 @@ from enum import Enum
 from typing import Any
 
 from sparkmirror.copy.lease import Lease
+from sparkmirror.pipeline.cord import ADDRESS_VARIABLE, TOKEN_VARIABLE
+from sparkmirror.pipeline.strongbox import KEY_VARIABLE, Strongbox
 from sparkmirror.topology.standing import Standing
 
 LINE_BYTES = 64 << 20
@@ -69,8 +72,14 @@ class Round:
 class Desk:
     """One desk a driver. All state is behind one condition; handlers run on a thread a connection."""
 
-    def __init__(self, host: str = "127.0.0.1", on_news: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        on_news: Callable[[], None] = lambda: None,
+        strongbox: Strongbox | None = None,
+    ) -> None:
         self.on_news = on_news
+        self.strongbox = strongbox or Strongbox()
         self.token = secrets.token_hex(16)
         self.changed = threading.Condition()
         self._rounds: dict[int, Round] = {}
@@ -87,6 +96,11 @@ class Desk:
         self._server = _Server((host, 0), Handler)
         self.address = f"{host}:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, name="desk", daemon=True).start()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What Python workers need to find it."""
+        return {ADDRESS_VARIABLE: self.address, TOKEN_VARIABLE: self.token, KEY_VARIABLE: self.strongbox.key}
 
     def close(self) -> None:
         """End every lease and let the planners go."""
@@ -244,6 +258,8 @@ class _Handler(socketserver.StreamRequestHandler):
             self.tell({"round": self.desk._next_round(int(ask["after"]))})
         elif kind == "leases":
             self.tell({"leases": self.desk._leases(int(ask["round"]))})
+        elif kind == "security":
+            self.tell({"security": self.desk.strongbox.lend(str(ask["owner"]))})
         elif kind == "lease":
             self._serve_lease(str(ask["lease"]))
 

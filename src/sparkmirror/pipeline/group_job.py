@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 from sparkmirror.errors import SetupError
 from sparkmirror.groups.task import GroupReport, GroupTask
 from sparkmirror.pipeline.session import GROUPS_POOL
+from sparkmirror.pipeline.strongbox import unseal
 
 
 def run_group_job(spark: SparkSession, tasks: Sequence[GroupTask]) -> list[GroupReport]:
@@ -29,4 +31,5 @@ def run_group_job(spark: SparkSession, tasks: Sequence[GroupTask]) -> list[Group
 def _run(text: str) -> str:
     from sparkmirror.groups.work import run_task  # noqa: PLC0415 - in tasks alone
 
-    return json.dumps(run_task(GroupTask.from_json(text)))
+    task = GroupTask.from_json(text)
+    return json.dumps(run_task(replace(task, source=unseal(task.source), target=unseal(task.target))))

@@ -30,8 +30,7 @@ class LeasePartition(InputPartition):
 class LeaseReader(DataSourceStreamReader):
     """Runs beside the driver (planning) and in tasks (`read`)."""
 
-    def __init__(self, options: dict[str, str]) -> None:
-        self._desk, self._token = options["desk"], options["desktoken"]
+    def __init__(self) -> None:
         self._cord: Cord | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
@@ -56,7 +55,7 @@ class LeaseReader(DataSourceStreamReader):
 
     def _connected(self) -> Cord:
         if self._cord is None:
-            self._cord = Cord(self._desk, self._token)
+            self._cord = Cord.to_desk()
         return self._cord
 
     def __getstate__(self) -> dict[str, Any]:
@@ -72,4 +71,4 @@ class LeaseSource(DataSource):
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> LeaseReader:  # noqa: N802
-        return LeaseReader(dict(self.options))
+        return LeaseReader()

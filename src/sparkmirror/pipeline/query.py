@@ -13,8 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sparkmirror.copy.receipt import Receipt
-from sparkmirror.pipeline.copy_stage import RECEIPT_SCHEMA, copy_stage
-from sparkmirror.pipeline.desk import Desk
+from sparkmirror.pipeline.copy_stage import RECEIPT_SCHEMA, copy_leases
 from sparkmirror.pipeline.lease_source import NAME, LeaseSource
 
 OBSERVED = "copied"
@@ -23,15 +22,15 @@ Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def start_query(
-    spark: SparkSession, desk: Desk, name: str, ledger: Callable[[list[Receipt]], None], workspace: Path
+    spark: SparkSession, name: str, ledger: Callable[[list[Receipt]], None], workspace: Path
 ) -> StreamingQuery:
-    """Start a query that takes rounds of leases from the desk.
+    """Start a query that takes rounds of leases from the desk, which Spark's workers know by their environment.
 
     What Spark keeps of a query is not needed to go on, so its checkpoint folder is a new one each time.
     """
     spark.dataSource.register(LeaseSource)
-    leases = spark.readStream.format(NAME).option("desk", desk.address).option("desktoken", desk.token).load()
-    return start_receipts(leases, copy_stage(desk.address, desk.token), name, ledger, workspace)
+    leases = spark.readStream.format(NAME).load()
+    return start_receipts(leases, copy_leases, name, ledger, workspace)
 
 
 def start_receipts(

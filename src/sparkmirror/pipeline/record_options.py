@@ -12,9 +12,11 @@ from typing import TypeVar
 from sparkmirror.batch.codec import NAMES as CODECS
 from sparkmirror.config import values
 from sparkmirror.config.java_regex import compile_elements
+from sparkmirror.config.keys.security import SECURITY
 from sparkmirror.errors import ConfigError
-from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.address import ClusterAddress, read_client
 from sparkmirror.net.client import Client
+from sparkmirror.net.security import Security
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
 
 EARLIEST, LATEST = "earliest", "latest"
@@ -36,6 +38,8 @@ _SOURCE = (
     SERVERS, SUBSCRIBE, SUBSCRIBE_PATTERN, ASSIGN, STARTING, ENDING, ISOLATION, MAX_OFFSETS, MAX_BYTES, FAIL_ON_LOSS,
     WITH_NOTES, CLIENT_ID, CLIENT,
 )  # fmt: skip
+# As every client has them.
+_SECURITY = {key.name: key for key in SECURITY}
 _SINK = (SERVERS, NAME, PRESERVE, COMPRESSION, REPLICATION, CLIENT_ID)
 # Spark's own, which it hands to a source or sink as well.
 _SPARKS = {"checkpointlocation", "queryname", "path"}
@@ -123,7 +127,7 @@ class _Reader:
     """Spark's options have no case. `kafka.` in front of a client's key is optional."""
 
     def __init__(self, options: Mapping[str, str], known: tuple[str, ...], verb: str) -> None:
-        names = {name.lower(): name for name in known}
+        names = {name.lower(): name for name in (*known, *_SECURITY)}
         self._values: dict[str, str] = {}
         for given, value in options.items():
             key = given.lower()
@@ -151,11 +155,16 @@ class _Reader:
         client = self.parse(CLIENT, _client, "{}")
         if self.get(CLIENT_ID):
             client = replace(client, client_id=self.get(CLIENT_ID))
+        given = {name: self._values[name] for name in _SECURITY if name in self._values}
+        if given:
+            for name in given:
+                self.parse(name, _SECURITY[name].parse, "")
+            client = replace(client, security=Security.of(given, alias))
         return ClusterAddress(alias=alias, bootstrap=servers, client=client)
 
 
 def _client(text: str) -> Client:
-    return Client(**json.loads(text))
+    return read_client(json.loads(text))
 
 
 def _pattern(text: str) -> str:

@@ -98,9 +98,10 @@ class _Ranges:
     @property
     def cluster(self) -> Cluster:
         from sparkmirror.net.cluster import Cluster  # noqa: PLC0415 - not needed to name the columns
+        from sparkmirror.pipeline.strongbox import unseal  # noqa: PLC0415
 
         if self._cluster is None:
-            self._cluster = Cluster(self.options.address)
+            self._cluster = Cluster(unseal(self.options.address))
         return self._cluster
 
     def close(self) -> None:
@@ -160,8 +161,9 @@ class _Ranges:
     def read(self, wanted: RangePartition) -> Iterator[pa.RecordBatch]:
         from sparkmirror.pipeline.connections import shared_cluster  # noqa: PLC0415 - in tasks alone
         from sparkmirror.pipeline.record_rows import read_rows  # noqa: PLC0415
+        from sparkmirror.pipeline.strongbox import unseal  # noqa: PLC0415
 
-        return read_rows(shared_cluster(self.options.address), self.options, wanted)
+        return read_rows(shared_cluster(unseal(self.options.address)), self.options, wanted)
 
 
 class RecordBatchReader(DataSourceReader):
@@ -215,10 +217,11 @@ class RecordStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_json(self._latest()) or None
 
     def _latest(self) -> dict[Place, int]:
-        """Nothing while no broker answers: then there is no news."""
+        """Nothing while no broker answers: then there is no news. The next try asks for new certificates, too."""
         try:
             return self._ranges.offsets(names.LATEST)
         except ConnectionLostError:
+            self._ranges.close()
             return {}
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:

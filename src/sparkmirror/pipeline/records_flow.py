@@ -13,7 +13,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import asdict
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -24,8 +23,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sparkmirror import register
 from sparkmirror.copy.lease import NEWEST, Lease
 from sparkmirror.copy.receipt import STOPPED, WAITING, Receipt
+from sparkmirror.net.address import to_fields
 from sparkmirror.pipeline import record_options as options
-from sparkmirror.pipeline.desk import Desk
 from sparkmirror.pipeline.query import start_receipts
 from sparkmirror.pipeline.record_source import FORMAT
 from sparkmirror.pipeline.write_stage import write_stage
@@ -52,11 +51,10 @@ class RecordsFlow:
     """`ledger` takes the receipts of each micro-batch."""
 
     def __init__(
-        self, flow: str, spark: SparkSession, desk: Desk, ledger: Callable[[list[Receipt]], None], workspace: Path
+        self, flow: str, spark: SparkSession, ledger: Callable[[list[Receipt]], None], workspace: Path
     ) -> None:
         self._flow = flow
         self._spark = spark
-        self._desk = desk
         self._ledger = ledger
         self._workspace = workspace
         self._query: StreamingQuery | None = None
@@ -95,7 +93,7 @@ class RecordsFlow:
 
     def _start(self, lease: Lease) -> StreamingQuery:
         rows = self._spark.readStream.format(FORMAT).options(**read_options(lease)).load()
-        stage = write_stage(lease.to_json(), self._desk.address, self._desk.token, time.time())
+        stage = write_stage(lease.to_json(), time.time())
         return start_receipts(
             rows,
             stage,
@@ -136,7 +134,7 @@ def read_options(lease: Lease) -> dict[str, str]:
     committed = lease.rules.isolation == READ_COMMITTED
     return {
         options.SERVERS: ",".join(lease.source.bootstrap),
-        options.CLIENT: json.dumps(asdict(lease.source.client)),
+        options.CLIENT: json.dumps(to_fields(lease.source.client)),
         options.ASSIGN: json.dumps(assigned),
         options.STARTING: json.dumps(starting),
         options.ISOLATION: "read_committed" if committed else "read_uncommitted",

@@ -17,18 +17,17 @@ from sparkmirror.copy.row_write import RowWrite
 from sparkmirror.pipeline.connections import shared_cluster, shared_progress
 from sparkmirror.pipeline.copy_stage import receipts_to_arrow
 from sparkmirror.pipeline.cord import Cord
+from sparkmirror.pipeline.strongbox import unseal_lease
 from sparkmirror.topology.standing import Standing
 
 
-def write_stage(
-    lease: str, desk: str, token: str, planned_at: float
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def write_stage(lease: str, planned_at: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for `mapInArrow`. `lease` names all of the flow's partitions; a task has rows of some of them."""
 
     def write_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        cord = Cord(desk, token)  # readable when the driver has died: then nothing more may be written
+        cord = Cord.to_desk()  # readable when the driver has died: then nothing more may be written
         try:
-            for receipts in _write(_of_this_task(Lease.from_json(lease)), batches, cord, planned_at):
+            for receipts in _write(_of_this_task(unseal_lease(Lease.from_json(lease))), batches, cord, planned_at):
                 yield receipts_to_arrow(receipts)
         finally:
             cord.close()

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.config.renames import Rename, Renames
-from sparkmirror.errors import ConfigError
 from sparkmirror.topology.choose import choose_config_filter, choose_policy, choose_topic_filter
 from sparkmirror.topology.filters import TopicFilter
 from sparkmirror.topology.partition import TopicPartition
 from sparkmirror.topology.policy import ReplicationPolicy, hops_back
-
-PLAINTEXT = "PLAINTEXT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +76,7 @@ class TopicSelector:
 
 
 def refuse_unusable(flow: FlowConfig) -> None:
-    """ConfigError where a class, a rename or a protocol of the file can't be used, before anything is begun."""
-    for client in fields(flow.security):
-        protocol = getattr(flow.security, client.name).get("security.protocol", PLAINTEXT)
-        if protocol.upper() != PLAINTEXT:
-            raise ConfigError(
-                f"flow {flow.name}: security.protocol is {protocol} for the {client.name.replace('_', ' ')}: TLS and "
-                "SASL are not there yet, and nothing is sent in the clear instead; expected PLAINTEXT"
-            )
+    """ConfigError where a class or a rename of the file can't be used, before anything is begun."""
     TopicSelector.of(flow)
     choose_config_filter(flow)
 

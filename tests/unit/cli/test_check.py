@@ -47,7 +47,10 @@ def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("file", sorted(SEEDS.rglob("*.properties")), ids=lambda file: file.stem)
-def test_the_samples_of_the_seeds(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_samples_of_the_seeds(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_OPTS", f"-Djava.security.auth.login.config={SEEDS / 'kafka_client_jaas.conf'}")
     is_refused = file.parent.name == "refused"
     assert check(file) == (2 if is_refused else 0)
     assert (": error: " in capsys.readouterr().out) == is_refused

@@ -56,7 +56,7 @@ def test_a_policy_of_ones_own_is_loaded_from_its_folder() -> None:
         ({"bootstrap.servers": "h"}, "bootstrap.servers: expected host:port"),
         (SERVERS | {"replication.policy.internal.topic.separator.enabled": "yes"}, "expected true or false"),
         (SERVERS | {"replication.policy.class": "com.acme.Policy"}, "looks like a Java class"),
-        (SERVERS | {"security.protocol": "ssl"}, "TLS and SASL are not there yet"),
+        (SERVERS | {"security.protocol": "tls"}, "security.protocol: expected one of PLAINTEXT, SSL"),
     ],
 )
 def test_a_wrong_property_is_named(properties: dict[str, str], said: str) -> None:

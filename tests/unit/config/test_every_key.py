@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from sparkmirror.config.jaas import PLAIN_MODULE, SCRAM_MODULE
 from sparkmirror.config.keys import KNOWN_KEYS, Key, Reader, State
 from sparkmirror.config.keys.security import ROLES, SECURITY, is_secret
 from sparkmirror.config.keys.unread import UNREAD
@@ -83,8 +84,33 @@ def test_security_is_resolved_for_each_client(key: Key[object], role: str) -> No
         assert getattr(flow(f"{weaker}{form} = {one}\n").security, role) == {key.name: one}, form
 
 
+_JAVAS_TLS = (
+    ("SunX509", "PKIX"),
+    ("SunJSSE", "SUN"),
+    ("NativePRNG", "DRBG"),
+    ("DefaultSslEngineFactory", "org.apache.kafka.common.security.ssl.DefaultSslEngineFactory"),
+)
+_SASL_VALUES = (
+    ("PLAIN", "GSSAPI"),
+    (f'{PLAIN_MODULE} required username="a" password="b";', f'{SCRAM_MODULE} required username="c" password="d";'),
+    ("FileJwtRetriever", "DefaultJwtRetriever"),
+    ("SaslClientCallbackHandler", "OAuthBearerSaslClientCallbackHandler"),
+    ("OAuthBearerLoginCallbackHandler", "OAuthBearerUnsecuredLoginCallbackHandler"),
+    ("DefaultLogin", "KerberosLogin"),
+    ("DefaultJwtValidator", "ClientJwtValidator"),
+)
+
+
 def _two_values(key: Key[object]) -> tuple[str, str]:
-    for pair in (("SSL", "PLAINTEXT"), ("true", "false"), ("1", "0"), ("x", "y")):
+    for pair in (
+        ("SSL", "PLAINTEXT"),
+        ("true", "false"),
+        ("2", "1"),
+        ("1", "0"),
+        ("x", "y"),
+        *_JAVAS_TLS,
+        *_SASL_VALUES,
+    ):
         try:
             if key.parse(pair[0]) != key.parse(pair[1]):
                 return pair
@@ -94,7 +120,7 @@ def _two_values(key: Key[object]) -> tuple[str, str]:
 
 
 def test_security_protocol_is_taken_in_any_case_and_else_refused() -> None:
-    assert flow("a.security.protocol = sasl_ssl").security.source_admin == {"security.protocol": "sasl_ssl"}
+    assert flow("a.security.protocol = sSl").security.source_admin == {"security.protocol": "sSl"}
     with pytest.raises(ConfigError, match=r"f:5: a\.security\.protocol: expected one of PLAINTEXT, SSL"):
         flow("a.security.protocol = TLS")
 

@@ -143,9 +143,9 @@ def test_clusters_inherit_global_servers() -> None:
 
 
 def test_what_is_not_in_force_is_listed_once_sorted_and_can_be_located() -> None:
-    config = parse("listeners=x\na.ssl.protocol=TLS\nnonsense=1\na->b.transform.sql=all\nlisteners=y\n")
-    assert config.not_in_force == ("a->b.transform.sql", "a.ssl.protocol", "listeners", "nonsense")
-    assert config.lines["a.ssl.protocol"] == 6
+    config = parse("listeners=x\nb.metrics.num.samples=2\nnonsense=1\na->b.transform.sql=all\nlisteners=y\n")
+    assert config.not_in_force == ("a->b.transform.sql", "b.metrics.num.samples", "listeners", "nonsense")
+    assert config.lines["b.metrics.num.samples"] == 6
     assert config.warnings == ("f:9: listeners is set again: this value wins over the one at line 5",)
 
 

@@ -53,8 +53,8 @@ def test_a_provider_may_be_declared_by_any_name() -> None:
 
 
 def test_one_that_nobody_declared_stays_and_is_told() -> None:
-    config = parse("a.sasl.jaas.config = ${vault:a:b}\n")
-    assert config.flows[0].security.source_consumer["sasl.jaas.config"] == "${vault:a:b}"
+    config = parse("a.ssl.key.password = ${vault:a:b}\n")
+    assert config.flows[0].security.source_consumer["ssl.key.password"] == "${vault:a:b}"
     assert "to fill it in, declare config.providers = vault" in config.warnings[0]
 
 

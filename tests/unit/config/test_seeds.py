@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sparkmirror.config.logins import KerberosLogin, read_login
 from sparkmirror.config.mirror import load_mirror_config, parse_mirror_config
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.errors import ConfigError
@@ -39,6 +40,12 @@ EXPECTED: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...]]]] = {
     "004-dialect": (("source", "target"), {"source->target": ("my-topic",)}),
     "004-wildcard": (("source", "target"), {"source->target": ALL}),
 }
+
+
+@pytest.fixture(autouse=True)
+def exported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the document says for clusters with Kerberos."""
+    monkeypatch.setenv("KAFKA_OPTS", f"-Djava.security.auth.login.config={SEEDS / 'kafka_client_jaas.conf'}")
 
 
 @pytest.mark.parametrize("path", sorted(SEEDS.glob("*.properties")), ids=lambda path: path.stem)
@@ -115,6 +122,8 @@ def test_settings_of_the_samples_arrive() -> None:
     assert only("002-legacy-switches").naming.keeps_names
     assert only("002-legacy-switches").heartbeats.interval_s is None
     assert only("000-ssl").security.target_producer["security.protocol"] == "SASL_SSL"
+    login = read_login(only("000-ssl").security.target_producer)
+    assert isinstance(login, KerberosLogin) and (login.service, login.principal) == ("kafka", "mirror@EXAMPLE.TEST")
     assert only("000-ssl").security.source_consumer == {}
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from sparkmirror.doctor.certificates import judge_certificates
 from sparkmirror.doctor.clock import judge_clock
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts, TopicNeed
 from sparkmirror.doctor.needs import Asked, plan_flow_topics, plan_needs
@@ -87,9 +88,27 @@ def test_one_dead_address_of_several_is_a_warning() -> None:
     assert passed.level is Level.PASS and passed.said == "h:1: 1 broker"
 
 
-def test_a_port_that_hangs_up_may_want_tls() -> None:
+def test_a_port_that_hangs_up_may_want_another_protocol() -> None:
     hung_up = Reached(host="h", port=1, problem="h:1 closed the connection")
-    assert "TLS" in only(judge_reach(ClusterFacts(alias="a", bootstrap=(hung_up,)))).cure
+    assert "security.protocol" in only(judge_reach(ClusterFacts(alias="a", bootstrap=(hung_up,)))).cure
+
+
+def test_who_is_not_let_in_looks_at_the_settings_and_not_at_the_port() -> None:
+    shut_out = Reached(host="h", port=1, problem="h:1: the broker refuses user 'x'", is_refused=True)
+    cure = only(judge_reach(ClusterFacts(alias="a", bootstrap=(shut_out,)))).cure
+    assert "sasl.* of a" in cure and "bootstrap.servers" not in cure
+
+
+def test_certificates_that_end_soon_are_warned_of() -> None:
+    def levels(trusted_days: float | None, shown_days: float | None) -> list[Level]:
+        broker = replace(GOOD, trusted_s=None if trusted_days is None else trusted_days * 86_400)
+        shown_s = None if shown_days is None else shown_days * 86_400
+        return [v.level for v in judge_certificates(replace(cluster("a"), brokers={1: broker}, shown_s=shown_s))]
+
+    assert levels(None, None) == []
+    assert levels(20, None) == levels(20, 30) == [Level.PASS]
+    assert levels(10, 30) == levels(20, 3) == [Level.WARN]
+    assert levels(10, 3) == [Level.WARN, Level.WARN]
 
 
 def test_an_advertised_name_that_leads_nowhere_names_alias_broker_address_and_key() -> None:

@@ -30,6 +30,16 @@ def test_the_kafka_sources_names_are_understood_in_any_case() -> None:
     assert (parse_source(BROKERS | {"subscribe": "t"}, streaming=False).starting) == "earliest"
 
 
+def test_tls_and_sasl_have_kafkas_names() -> None:
+    given = {"kafka.security.protocol": "SSL", "kafka.ssl.truststore.password": "s3cret", "subscribe": "t"}
+    found = parse_source(BROKERS | given, streaming=True)
+    assert found.address.client.security.protocol == "SSL"
+    assert found.address.client.security.get("ssl.truststore.password") == "s3cret"
+    assert "s3cret" not in repr(found)
+    with pytest.raises(ConfigError, match=r"security\.protocol: expected one of PLAINTEXT, SSL"):
+        parse_source(BROKERS | given | {"kafka.security.protocol": "TLS"}, streaming=True)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

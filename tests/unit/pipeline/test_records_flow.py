@@ -37,9 +37,8 @@ class Starts(RecordsFlow):
 
     def __init__(self) -> None:
         spark: Any = SimpleNamespace(dataSource=SimpleNamespace(register=lambda source: None))
-        desk: Any = None
         self.taken: list[Receipt] = []
-        super().__init__("A->B", spark, desk, self.taken.extend, Path())
+        super().__init__("A->B", spark, self.taken.extend, Path())
         self.started: list[Query] = []
 
     def _start(self, lease: Lease) -> Any:

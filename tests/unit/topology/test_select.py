@@ -20,7 +20,6 @@ from sparkmirror.topology.select import (
     TopicToCreate,
     TopicToExtend,
     plan_topics,
-    refuse_unusable,
 )
 
 
@@ -217,15 +216,3 @@ def test_heartbeats_are_not_merged_with_records_but_renamed_where_they_are_named
 def test_a_rename_that_cannot_be_is_refused(wrong: str) -> None:
     with pytest.raises(ConfigError, match=r"topics\.map"):
         selector(f"topics.map={wrong}\n")
-
-
-@pytest.mark.parametrize(
-    "line", ["security.protocol=SSL", "b.security.protocol=sasl_plaintext", "a.admin.security.protocol=SSL"]
-)
-def test_who_asks_for_tls_is_not_given_plain_connections(line: str) -> None:
-    with pytest.raises(ConfigError, match="TLS and SASL are not there yet"):
-        refuse_unusable(flow(line + "\n"))
-
-
-def test_plain_connections_can_be_asked_for() -> None:
-    refuse_unusable(flow("security.protocol=plaintext\n"))

@@ -1,0 +1,89 @@
+"""Secrets reach tasks over the desk, locked; stores go along with them and are read again when they change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sparkmirror.errors import ConnectionLostError
+from sparkmirror.net.address import ClusterAddress, read_address, to_fields
+from sparkmirror.net.client import Client
+from sparkmirror.net.security import Security
+from sparkmirror.net.tls.material import load_material
+from sparkmirror.pipeline.cord import Cord
+from sparkmirror.pipeline.desk import Desk
+from sparkmirror.pipeline.strongbox import Strongbox, unlock, unseal
+from tests.support.certificates import Authority
+
+OWNER = "A->B source consumer"
+
+
+@pytest.fixture
+def trust(tmp_path: Path) -> Path:
+    return Authority("first").write_pem(tmp_path / "ca.pem")
+
+
+@pytest.fixture
+def security(trust: Path) -> Security:
+    settings = {"security.protocol": "SASL_SSL", "sasl.jaas.config": "s3cret", "ssl.truststore.location": str(trust)}
+    return Security.of(settings, OWNER)
+
+
+@pytest.fixture
+def desk(security: Security, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    one = Desk(strongbox=Strongbox([security]))
+    for name, value in one.environment.items():
+        monkeypatch.setenv(name, value)
+    yield one
+    one.close()
+
+
+def crossed(security: Security) -> ClusterAddress:
+    """As a task finds it in its lease."""
+    address = ClusterAddress(alias="A", bootstrap=("a:1",), client=Client(security=security))
+    return read_address(json.loads(json.dumps(to_fields(address))))
+
+
+def test_a_task_gets_its_clients_settings_and_stores(desk: Desk, security: Security, trust: Path) -> None:
+    sealed = crossed(security)
+    assert sealed.client.security.settings == ()
+    opened = unseal(sealed).client.security
+    trust.unlink()  # executors have no such file
+    assert opened.get("sasl.jaas.config") == "s3cret"
+    assert not opened.get("ssl.truststore.location")
+    assert load_material(opened).anchors
+
+
+def test_new_stores_go_to_the_next_task(desk: Desk, security: Security, trust: Path) -> None:
+    def borrowed() -> object:
+        return unseal(crossed(security)).client.security
+
+    first = borrowed()
+    assert borrowed() == first
+    trust.write_text("half a fi")
+    assert borrowed() == first
+    Authority("second").write_pem(trust)
+    assert borrowed() != first
+
+
+def test_what_the_desk_says_is_locked(desk: Desk) -> None:
+    cord = Cord(desk.address, desk.token)
+    said = cord.borrow(OWNER)
+    assert "s3cret" not in said
+    assert dict(unlock(said, desk.strongbox.key))["sasl.jaas.config"] == "s3cret"
+    assert cord.borrow("somebody else") == ""
+    cord.close()
+
+
+def test_a_stranger_gets_nothing(desk: Desk, security: Security, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARKMIRROR_DESK_TOKEN", "wrong")
+    with pytest.raises(ConnectionLostError, match=f"{OWNER}: the driver does not answer"):
+        unseal(crossed(security))
+
+
+def test_who_needs_no_secrets_asks_nobody() -> None:
+    address = crossed(Security())
+    assert unseal(address) is address
