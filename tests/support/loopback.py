@@ -5,6 +5,7 @@ It stands where a real broker can't: one that takes connections and requests and
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 import struct
@@ -62,7 +63,7 @@ class Loopback:
     def _serve(self, connection: socket.socket) -> None:
         try:
             if self._tls is not None:
-                connection = self._tls.wrap_socket(connection, server_side=True)
+                connection = shake_hands(self._tls, connection)
             with connection, connection.makefile("rb") as requests:
                 self._answer_all(connection, requests)
             self.ended.release()
@@ -87,3 +88,19 @@ class Loopback:
         broker = MetadataResponse.MetadataResponseBroker(node_id=1, host="127.0.0.1", port=self.port, rack=None)
         metadata = MetadataResponse(throttle_time_ms=0, brokers=[broker], cluster_id="x", controller_id=1, topics=[])
         return b"\0" + bytes(metadata.encode(version=version))
+
+
+def shake_hands(tls: ssl.SSLContext, connection: socket.socket) -> ssl.SSLSocket:
+    """Who hangs up with something unread takes back what he said last, and that is why he hangs up."""
+    secure = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+    with contextlib.ExitStack() as at_failure:
+        at_failure.callback(secure.close)
+        try:
+            secure.do_handshake()
+        except ssl.SSLError:
+            secure.shutdown(socket.SHUT_WR)
+            while secure.recv(4096):
+                pass
+            raise
+        at_failure.pop_all()
+    return secure
