@@ -46,6 +46,7 @@ check: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python requirements/audit.py
 	@$(BIN)/python -m tests.fuzz --count 5000 --seed 0
 
 # Another seed each time; a finding prints the command that shows it again.
