@@ -26,6 +26,7 @@ from tests.support.state import Stage
 
 PARTITIONS = 3
 SEED = 7
+MORE = 400
 
 
 @pytest.mark.timeout(300)
@@ -45,17 +46,17 @@ def test_it_goes_on_with_the_very_next_record(pair: Pair, java_reader: JavaReade
         with small_load(pair.source, topic, PARTITIONS, SEED, pause_s=0.01):
             mirror.await_log("leads, with")
             await_condition(lambda: remote in topics(pair.target), "the remote topic")
-            copied(1000)
+            copied(MORE)
             exported = run_command("state", "export", str(mirror.file), "--out", state)
             assert exported.returncode == 0, exported.stderr
-            copied(1000)
+            copied(MORE)
             mirror.kill()
             lost = lose_topics(pair.target, alias)
             imported = run_command("state", "import", str(mirror.file), "--in", state)
             assert imported.returncode == 0, imported.stdout + imported.stderr
             print(f"\n{preserve}: {len(lost)} topics lost\n{exported.stdout}{imported.stderr}{imported.stdout}")
             mirror.start()
-            copied(1000)
+            copied(MORE)
         await_all(java_reader, pair, topic, remote)
         assert mirror.terminate(20)[0] == 0
     here, there = records(java_reader, pair.source, topic), records(java_reader, pair.target, remote)

@@ -247,6 +247,7 @@ def read_next(servers: str, places: list[tuple[Place, int]]) -> list[int | None]
             {
                 "bootstrap.servers": servers,
                 "group.id": "read-next",
+                "log_level": 3,
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "auto.offset.reset": "earliest",

@@ -133,9 +133,7 @@ def _import(file: Path, from_file: Path, *, dry_run: bool, as_json: bool) -> int
             leader = keeper.running_leader()
             plan = keeper.plan(state, str(from_file))
         if not dry_run and leader is None and not plan.refusal:
-            leader = keeper.apply(
-                plan, state.head, watch_s=keeper.watch_s, tell=lambda text: typer.echo(text, err=True)
-            )
+            leader = keeper.apply(plan, state, watch_s=keeper.watch_s, tell=lambda text: typer.echo(text, err=True))
     refusal = f"flow {flow.name} runs: {leader} leads; stop it and import again" if leader else plan.refusal
     if as_json:
         document = {

@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
-from sparkmirror.control.discovery import pick_leaders
 from sparkmirror.control.flow import FENCES_A_GENERATION, LONGEST_PAUSE_S
 from sparkmirror.control.leadership import longest_lease_s, silence_limit_s
 from sparkmirror.control.state_logs import LogReader
@@ -49,7 +48,6 @@ class StateKeeper:
         self._checkpoints = policy.checkpoints_topic(flow.source.alias)
         self._planned = {topic.name: topic for topic in plan_internal_topics(flow, policy)}
         self._topics = StateTopics(self._target, self._storage, self._checkpoints, flow.internal_replication_factor)
-        self._fences_below = -1
 
     def __enter__(self) -> StateKeeper:
         return self
@@ -89,16 +87,11 @@ class StateKeeper:
                     raise ConfigError(
                         f"{name}: a record of its {section} is not one of flow {self._flow.name}: {key!r:.200}"
                     )
-        here, target = self._source.fetch_metadata(), self._target.fetch_metadata()
         wanted, present = split_places(state, self._storage), split_places(there, self._storage)
-        reader = LogReader(self._flow, self._source, self._target, here, target)
-        ids = claimed_ids(state.records(CLAIMS))
-        logs = reader.read(wanted, present, ids.get(FLOWS_OWN, -1))
+        producer_id = claimed_ids(state.records(CLAIMS)).get(FLOWS_OWN, -1)
+        logs = LogReader(self._flow, self._source, self._target).read(wanted, present, producer_id)
         if self._checkpoints not in self._planned:
             state = replace(state, sections={s: r for s, r in state.sections.items() if s != CHECKPOINTS})
-        if there.head.generation < 0:
-            leaders = pick_leaders(target, reader.targets.values())
-            self._fences_below = highest_marker_epoch(self._target, leaders, set(ids.values()))
         return plan_import(state, there, self._storage, logs)
 
     @property
@@ -107,7 +100,7 @@ class StateKeeper:
         return silence_limit_s(self._flow.lease_s) + LONGEST_PAUSE_S
 
     def apply(
-        self, plan: ImportPlan, head: StateHead, *, watch_s: float, tell: Callable[[str], None]
+        self, plan: ImportPlan, state: FlowState, *, watch_s: float, tell: Callable[[str], None]
     ) -> Leadership | None:
         """Write what was planned. A leader: nothing but claims is written, since the flow runs. `tell`: of a wait."""
         refuse_impossible_factors(self._flow, self._target.fetch_metadata())
@@ -120,20 +113,27 @@ class StateKeeper:
             leader = self._await_leader(watch_s)
             if leader:
                 return leader
-            claims.note_unknown_leader(self._next_generation(head), longest_lease_s(self._flow.lease_s, calm=True))
-        if plan.writes.get(OFFSET_MAP):
-            self._topics.write(OFFSET_MAP, plan.writes[OFFSET_MAP])
-        if plan.writes.get(CHECKPOINTS):
-            why_not_made(self._target, self._target.fetch_metadata(), self._planned[self._checkpoints])
-            self._topics.write(CHECKPOINTS, plan.writes[CHECKPOINTS])
-        if plan.writes.get(PROGRESS):
-            self._topics.write(PROGRESS, plan.writes[PROGRESS])
+            claims.note_unknown_leader(self._next_generation(state), longest_lease_s(self._flow.lease_s, calm=True))
+        for section in (OFFSET_MAP, CHECKPOINTS, PROGRESS):
+            records = plan.writes.get(section)
+            why_not = self._make_checkpoints_topic() if records and section == CHECKPOINTS else ""
+            if why_not:
+                tell(f"checkpoints are left to the next run: {why_not}")
+            elif records:
+                self._topics.write(section, records)
         return self.running_leader()
 
-    def _next_generation(self, head: StateHead) -> int:
+    def _make_checkpoints_topic(self) -> str:
+        """Why it can't be made, if it can't."""
+        return why_not_made(self._target, self._target.fetch_metadata(), self._planned[self._checkpoints])
+
+    def _next_generation(self, state: FlowState) -> int:
         """Above all before: by what leaders remember, and where they can't be asked by a generation a second."""
-        since_s = max(0, int(time.time() - head.made_ms / 1000))
-        return max(head.generation + since_s, self._fences_below // FENCES_A_GENERATION) + 1
+        leaders = LogReader(self._flow, self._source, self._target).target_leaders
+        producer_ids = set(claimed_ids(state.records(CLAIMS)).values())
+        seen = highest_marker_epoch(self._target, leaders, producer_ids) // FENCES_A_GENERATION
+        since_s = max(0, int(time.time() - state.head.made_ms / 1000))
+        return max(state.head.generation + since_s, seen) + 1
 
     def _await_leader(self, seconds: float) -> Leadership | None:
         until = time.monotonic() + seconds

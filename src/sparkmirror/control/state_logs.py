@@ -10,7 +10,7 @@ from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
 from sparkmirror.control.state_plan import Logs, PlaceState
 from sparkmirror.copy.source_view import ClusterView
 from sparkmirror.copy.tail import data_batches, read_tail
-from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
@@ -22,28 +22,30 @@ _ANY_OFFSET = 1 << 62
 class LogReader:
     """One flow's. Blocking."""
 
-    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster, here: Metadata, there: Metadata) -> None:
-        self._source, self._target, self._here, self._there = source, target, here, there
+    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster) -> None:
+        self._source, self._target = source, target
+        here, there = source.fetch_metadata(), target.fetch_metadata()
+        self._here, self._there = here, there
         self._view = ClusterView(source, READ_COMMITTED if flow.read_committed else READ_UNCOMMITTED)
         pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(flow)).pairs
         self._pairs: dict[Place, TopicPair] = {
             (pair.topic, number): pair for pair in pairs if pair.present for number in range(pair.partitions)
         }
-        self.targets: dict[Place, Place] = {
+        self._targets: dict[Place, Place] = {
             place: (pair.remote, pair.target_of(place[1])) for place, pair in self._pairs.items()
         }
+        self.target_leaders = pick_leaders(there, self._targets.values())
 
     def read(
         self, wanted: Mapping[Place, PlaceState], there: Mapping[Place, PlaceState], producer_id: int
     ) -> dict[Place, Logs]:
         """Partitions whose leaders do not answer are left out. `producer_id`: the flow's."""
         here_leaders = pick_leaders(self._here, self._pairs)
-        there_leaders = pick_leaders(self._there, self.targets.values())
         starts = list_offsets(self._source, here_leaders, EARLIEST)
-        target_starts = list_offsets(self._target, there_leaders, EARLIEST)
-        target_ends = list_offsets(self._target, there_leaders, LATEST)
+        target_starts = list_offsets(self._target, self.target_leaders, EARLIEST)
+        target_ends = list_offsets(self._target, self.target_leaders, LATEST)
         found: dict[Place, Logs] = {}
-        for place, remote in self.targets.items():
+        for place, remote in self._targets.items():
             if place not in starts or remote not in target_starts or remote not in target_ends:
                 continue
             pair = self._pairs[place]
@@ -68,7 +70,7 @@ class LogReader:
         if known and (known.translated or known.target_end < 0 or known.target_id not in ("", logs.target_id)):
             return False
         first = max(logs.target_start, known.target_end if known else 0)
-        remote, number = self._there.topics[self.targets[place][0]], self.targets[place][1]
+        remote, number = self._there.topics[self._targets[place][0]], self._targets[place][1]
         tail = read_tail(self._target, remote, number, first, logs.target_end) if first < logs.target_end else None
         if tail is None or tail.header.producer_id != producer_id or tail.header.first < first:
             return False

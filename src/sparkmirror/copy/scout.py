@@ -92,6 +92,7 @@ class Scout:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="scout")
         self._transactions = EmptyTransactions(target, lease.transactional_id)
         self._found: queue.SimpleQueue[News] = queue.SimpleQueue()
+        self._is_closed = False
         self.wakeup, self._bell = socket.socketpair()
         self.wakeup.setblocking(False)
 
@@ -125,9 +126,22 @@ class Scout:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self.wakeup.close()
         self._bell.close()
+        self._is_closed = True
+        self._drop_findings()
+
+    def _drop_findings(self) -> None:
+        """Nobody adopts connections of a lease that has ended."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                found = self._found.get_nowait()
+                if isinstance(found, Connections):
+                    for channel in (*found.source.values(), *found.target.values()):
+                        channel.close()
 
     def _tell(self, found: News) -> None:
         self._found.put(found)
+        if self._is_closed:
+            self._drop_findings()
         with contextlib.suppress(OSError):  # the lease has ended
             self._bell.send(b"!")
 
