@@ -70,3 +70,16 @@ def test_an_idle_group_is_synced_within_its_interval_and_an_active_one_is_left_a
         await_condition(lambda: committed(pair.target, idle, [remote])[remote] == end, "the end", 30)
     print(f"\nsynced after {', '.join(f'{wait:.1f}' for wait in waits)} s, every {INTERVAL_S} s; ages {ages}")
     assert max(waits) < INTERVAL_S + 2
+
+
+@pytest.mark.timeout(180)
+def test_a_run_that_ends_when_all_is_copied_leaves_groups_where_they_are(pair: Pair, topic: str) -> None:
+    """Migrating now and then: what `--once` copied, its groups have read."""
+    create_topic(pair.source, topic, 2)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(RECORDS)))
+    commit(pair.source, topic, {(topic, 0): 700, (topic, 1): 800})
+    text = properties(pair.source, pair.target, topic, KEYS | {"groups": topic, "offsets.preserve": "never"})
+    with MirrorProcess(text, "--once") as mirror:
+        assert mirror.wait(120) == 0
+    remote = f"A.{topic}"
+    assert committed(pair.target, topic, [(remote, 0), (remote, 1)]) == {(remote, 0): 700, (remote, 1): 800}

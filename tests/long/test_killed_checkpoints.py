@@ -1,6 +1,11 @@
-"""A mirror that is killed again and again while it emits checkpoints: they never go back, and none is missing."""
+"""A mirror that is killed again and again while it emits checkpoints: they never go back, and none is missing.
+
+KILLS as you like.
+"""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 
@@ -15,7 +20,7 @@ from tests.support.group_rounds import KEYS
 from tests.support.kafka_client import await_condition, create_topic, produce, read_all, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
 
-KILLS = 5
+KILLS = int(os.environ.get("KILLS", "5"))
 GROUPS = 3000
 PARTITIONS = 3
 PART = 4000  # offsets of each partition that a turn adds

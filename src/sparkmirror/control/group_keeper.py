@@ -55,7 +55,7 @@ class GroupKeeper:
         self._groups: tuple[str, ...] = ()
         self._left_out: dict[str, str] = {}
         self._has_looked = False
-        self._complaint = ""
+        self._complaint = self._trouble = ""
         self._due = Due(self.flow)
         self._turning = threading.Lock()
         self._stop = threading.Event()
@@ -119,30 +119,32 @@ class GroupKeeper:
         self._marks.take(round_, reports, self._left_out)
 
     def _try_to_find_groups(self, now: float) -> None:
+        """What is known is followed on if they can't be looked for."""
         try:
-            self._find_groups(now)
+            trouble = self._find_groups(now)
         except SparkmirrorError as error:
             if not self._has_looked:
                 raise
-            log.warning(
-                "flow %s: groups can't be looked for: %s; those that are known are followed", self.flow.name, error
-            )
+            trouble = str(error)
+        if trouble and trouble != self._trouble:
+            log.warning("flow %s: not all groups can be looked for: %s", self.flow.name, trouble)
+        self._trouble = trouble
 
-    def _find_groups(self, now: float) -> None:
-        """Groups of brokers that do not answer are followed on: they may be as well as ever."""
+    def _find_groups(self, now: float) -> str:
+        """What keeps it from knowing all; groups of brokers that do not answer may be as well as ever."""
         listing = list_groups(self._source)
         wanted = self._filter.should_replicate_group
-        self._has_looked = True
-        self._left_out = unsupported_groups(listing, wanted)
         groups = choose_groups(listing, wanted)
         if listing.failed:
-            log.warning("flow %s: groups of some brokers are not known: %s", self.flow.name, listing.failed)
-            self._groups = tuple(sorted({*groups, *self._groups}))
-            return
-        self._groups = groups
+            groups = tuple(sorted({*groups, *self._groups, *filter(wanted, self._marks.followed())}))
+        self._groups, self._left_out = groups, unsupported_groups(listing, wanted)
+        self._has_looked = True
+        if listing.failed:
+            return "; ".join(f"broker {node}: {why}" for node, why in listing.failed.items())
         if self.flow.groups.sync_deletes:
             self._left_out |= self._deletes.apply(self._marks.synced() - listing.groups.keys())
         self._due.refreshed(now)
+        return ""
 
     def _plan(self, *, emit: bool, sync: bool) -> list[GroupTask]:
         landscape = self._keeper.view.landscape

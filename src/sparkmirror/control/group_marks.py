@@ -33,19 +33,24 @@ class GroupMarksKeeper:
         """Somebody else leads, and writes."""
         self._written = None
 
+    def followed(self) -> set[str]:
+        """Groups that were dealt with at some time, also by an earlier driver, and not found to be gone since."""
+        return {group for group, mark in self._read().groups.items() if mark.checkpoint.at_ms or mark.sync.at_ms}
+
     def synced(self) -> set[str]:
-        """Groups that were synced at some time, also by an earlier driver, and not found to be gone since."""
+        """Of these, groups whose offsets were committed on the target."""
+        return {group for group, mark in self._read().groups.items() if mark.sync.at_ms}
+
+    def _read(self) -> Marks:
         if self._written is None:
             self._written = self._now = self._topic.read()
-        return {group for group, mark in self._now.groups.items() if mark.sync.at_ms}
+        return self._now
 
     def take(self, round_: Round, reports: Iterable[GroupReport], left_out: Mapping[str, str]) -> None:
         """A round is over."""
         try:
-            if self._written is None:
-                self._written = self._now = self._topic.read()
-            self._now = mark_round(self._now, round_, reports, left_out)
-            self._write(self._written, round_.at_ms)
+            self._now = mark_round(self._read(), round_, reports, left_out)
+            self._write(round_.at_ms)
         except SparkmirrorError as error:
             if str(error) != self._complaint:
                 self._complaint = str(error)
@@ -53,7 +58,8 @@ class GroupMarksKeeper:
         else:
             self._complaint = ""
 
-    def _write(self, written: Marks, now_ms: int) -> None:
+    def _write(self, now_ms: int) -> None:
+        written = self._written or Marks()
         last_ms = max(written.rounds.checkpoint_ms, written.rounds.sync_ms)
         rounds = self._now.rounds if now_ms - last_ms >= ROUNDS_EVERY_MS else None
         news = plan_marks(written, self._now)
