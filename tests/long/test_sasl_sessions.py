@@ -64,9 +64,8 @@ def test_a_mirror_under_load_outlives_its_sessions_and_tokens(
                 at_first = len(endpoint.asked)
                 time.sleep(LOAD_S)  # the load itself is what is waited for
             at_last = len(endpoint.asked)
-            assert_same_log(
-                java_reader, a.bootstrap_servers, topic, b.bootstrap_servers, f"A.{topic}", ends=True, await_s=60
-            )
+            where = (a.bootstrap_servers, topic, b.bootstrap_servers, f"A.{topic}")
+            assert_same_log(java_reader, *where, mirrored="read_committed", ends=True, await_s=60)
             written = mirror.log() + str(mirror.status())
             mirror.terminate()
     written += mirror.log()
