@@ -235,11 +235,14 @@ class Channel:
         return True
 
     def _lost(self, said: str, error: OSError) -> ConnectionLostError:
-        """A broker that does not like our certificate says so when the handshake is over."""
-        if isinstance(error, ssl.SSLError) and not self.versions:
-            from sparkmirror.net.tls.faults import explain  # noqa: PLC0415
+        """A broker that does not like our certificate says so when the handshake is over, and hangs up."""
+        if self._security.has_tls and not self.versions:
+            from sparkmirror.net.tls.faults import explain, find_alert  # noqa: PLC0415
 
-            return AuthenticationError(f"{self._security.owner}: {self}: {explain(error, self.host, self._security)}")
+            alert = find_alert(error, self._socket)
+            if alert is not None:
+                where = f"{self._security.owner}: {self}"
+                return AuthenticationError(f"{where}: {explain(alert, self.host, self._security)}")
         return self._closed(f"{said}: {error}")
 
     def _closed(self, said: str = "closed the connection") -> ConnectionLostError:

@@ -137,6 +137,10 @@ FAULTS = {
         "JCEKS.*expected JKS, PKCS12",
     ),
     "no key": ({"keystore_location": "own.pem"}, "ssl.keystore.location: expected a private key"),
+    "no certificate": (
+        {"truststore_certificates": "-----BEGIN CERTIFICATE-----\ns3cret==\n-----END CERTIFICATE-----"},
+        "a certificate of ssl.truststore can't be read",
+    ),
     "no PEM": ({"truststore_certificates": "s3cret"}, "ssl.truststore.certificates: there is no certificate"),
     "broken PEM": (
         {"keystore_key": "-----BEGIN PRIVATE KEY-----\ns3cret!\n-----END PRIVATE KEY-----"},
@@ -150,5 +154,5 @@ def test_a_fault_names_client_and_setting_and_no_secret(fault: str) -> None:
     settings, said = FAULTS[fault]
     settings = {name: str(GOLDEN / value) if name.endswith("location") else value for name, value in settings.items()}
     with pytest.raises(ConfigError, match=f"a->b source admin: .*{said}") as caught:
-        load_material(security(**settings))
+        build_context(security(), load_material(security(**settings)))
     assert "s3cret" not in str(caught.value)

@@ -6,8 +6,6 @@ import re
 import ssl
 from collections.abc import Sequence
 
-from sparkmirror.errors import ConfigError
-
 VERSIONS = {
     "TLSv1": ssl.TLSVersion.TLSv1,
     "TLSv1.1": ssl.TLSVersion.TLSv1_1,
@@ -20,16 +18,18 @@ _AES = re.compile(r"(AES|ARIA|CAMELLIA)_(\d+)")
 
 
 def limit_versions(context: ssl.SSLContext, names: Sequence[str]) -> None:
-    """From the oldest to the newest of them."""
+    """From the oldest to the newest of them; ValueError where one is not known."""
     unknown = [name for name in names if name not in VERSIONS]
     if unknown:
-        raise ConfigError(f"ssl.enabled.protocols: expected some of {', '.join(VERSIONS)}, got {unknown[0]!r}")
+        raise ValueError(f"ssl.enabled.protocols: expected some of {', '.join(VERSIONS)}, got {unknown[0]!r}")
     wanted = sorted(VERSIONS[name] for name in names)
     context.minimum_version, context.maximum_version = wanted[0], wanted[-1]
 
 
 def limit_suites(context: ssl.SSLContext, names: Sequence[str]) -> None:
-    """TLS 1.3 has names of its own, which can't be chosen here; without any of them there is no TLS 1.3."""
+    """None: as OpenSSL has them. TLS 1.3 has names of its own, which can't be chosen; without these it is left out."""
+    if not names:
+        return
     older = [to_openssl(name) for name in names if _SUITE.fullmatch(name)]
     if len(older) == len(names):
         context.maximum_version = min(context.maximum_version, ssl.TLSVersion.TLSv1_2)
@@ -39,7 +39,7 @@ def limit_suites(context: ssl.SSLContext, names: Sequence[str]) -> None:
         try:
             context.set_ciphers(":".join(older))
         except ssl.SSLError:
-            raise ConfigError(f"ssl.cipher.suites: OpenSSL has none of {', '.join(names)}") from None
+            raise ValueError(f"ssl.cipher.suites: OpenSSL has none of {', '.join(names)}") from None
 
 
 def to_openssl(name: str) -> str:

@@ -48,12 +48,14 @@ def build_context(security: Security, material: Material) -> ssl.SSLContext:
     if material.anchors is None:
         context.load_default_certs()
     else:
-        context.load_verify_locations(cadata=b"".join(material.anchors))
+        _trust(context, material.anchors, security.owner)
     if material.key:
         _show_key(context, material, security.owner)
-    limit_versions(context, _versions(security))
-    if suites := split_words(security.get(SUITES)):
-        limit_suites(context, suites)
+    try:
+        limit_versions(context, _versions(security))
+        limit_suites(context, split_words(security.get(SUITES)))
+    except ValueError as error:
+        raise ConfigError(f"{security.owner}: {error}") from None
     return context
 
 
@@ -76,6 +78,13 @@ def _versions(security: Security) -> list[str]:
 
 def split_words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _trust(context: ssl.SSLContext, anchors: tuple[bytes, ...], owner: str) -> None:
+    try:
+        context.load_verify_locations(cadata=b"".join(anchors))
+    except ssl.SSLError as error:
+        raise ConfigError(f"{owner}: a certificate of ssl.truststore can't be read: {error.reason}") from None
 
 
 def _show_key(context: ssl.SSLContext, material: Material, owner: str) -> None:

@@ -1,7 +1,8 @@
-"""What went wrong between two sides of TLS, in words that name the setting to look at. Pure."""
+"""What went wrong between two sides of TLS, in words that name the setting to look at."""
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Callable
 
@@ -17,6 +18,21 @@ _UNTRUSTED = (2, 7, 18, 19, 20, 21, 24)
 _NO_TLS = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 _NO_COMMON = ("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL", "HANDSHAKE_FAILURE", "NO_CIPHERS", "INSUFFICIENT_SECURITY")
 _OUR_CERTIFICATE = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
+
+
+def find_alert(error: OSError, secure: socket.socket) -> ssl.SSLError | None:
+    """What the broker said before it hung up: the error itself, or what is left to be read behind one of sending."""
+    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+        return error
+    try:
+        secure.recv(1)
+    except (ssl.SSLEOFError, ssl.SSLWantReadError):
+        return None
+    except ssl.SSLError as alert:
+        return alert
+    except OSError:
+        return None
+    return None
 
 
 def explain(error: OSError, host: str, security: Security) -> str:
