@@ -37,7 +37,7 @@ def map_of(*runs: Run) -> OffsetMap:
 
 
 def mirrormaker(syncs: list[tuple[int, int]], offset: int) -> int:
-    """OffsetSyncStore.translateDownstream: the newest sync that is not behind the offset; one more if it is before it."""
+    """OffsetSyncStore.translateDownstream: the newest sync not behind the offset; one more if it is before it."""
     index = bisect.bisect_right([upstream for upstream, _ in syncs], offset) - 1
     if index < 0:
         return -1
@@ -46,7 +46,7 @@ def mirrormaker(syncs: list[tuple[int, int]], offset: int) -> int:
 
 
 def test_checkpoint() -> None:
-    """MirrorCheckpointTaskTest.testCheckpoint: past a sync MirrorMaker 2 says one more than it, here it is the place."""
+    """MirrorCheckpointTaskTest.testCheckpoint: past a sync MirrorMaker 2 says one more; here it is the place."""
     found = map_of(Run(7, 11, 10))
     assert found.to_target(7) == Translated(11) and mirrormaker([(7, 11)], 7) == 11
     assert found.to_target(10) == Translated(14) and mirrormaker([(7, 11)], 10) == 12
@@ -61,7 +61,7 @@ def test_checkpoint() -> None:
     ],
 )
 def test_past_offset_translation(step: int, kept: list[int]) -> None:
-    """OffsetSyncStoreTest.testPastOffsetTranslation: of 64 syncs fewer are kept the older they are. All are exact here."""
+    """OffsetSyncStoreTest.testPastOffsetTranslation: of 64 syncs the older are kept sparsely. Here all are exact."""
     found = equal_map(kept[-1])
     again = 0
     for offset in range(0, kept[-1] + 1, max(1, step // 10)):
@@ -72,7 +72,7 @@ def test_past_offset_translation(step: int, kept: list[int]) -> None:
 
 
 def test_offset_translation() -> None:
-    """OffsetSyncStoreTest.testOffsetTranslation: before the first record MirrorMaker 2 says -1 and nothing is done; here
+    """OffsetSyncStoreTest.testOffsetTranslation: before the first record MirrorMaker 2 says -1, nothing is done; here
     it is the first record. Offsets of both sides may begin anew."""
     found = map_of(Run(100, 200, 50), Run(150, 300, 10))
     assert mirrormaker([(100, 200)], 5) == -1 and found.to_target(5) == Translated(200)

@@ -62,7 +62,7 @@ def test_a_round_that_only_commits_says_nothing_of_checkpoints() -> None:
 
 
 def test_only_news_is_written_and_who_is_gone_is_forgotten() -> None:
-    """MirrorCheckpointConnectorTest.testFindConsumerGroups: of whose topics none is mirrored is not one of the flow's."""
+    """MirrorCheckpointConnectorTest.testFindConsumerGroups: who reads no mirrored topic is not the flow's."""
     one = rounds(WELL)
     two = mark_round(one, Round(True, True, 2000, 0.1), [WELL, NEW, GroupReport("of-other-topics")], SHARE)
     assert plan_marks(one, two) == {
