@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sparkmirror.config import values as v
+from sparkmirror.config.jaas import PLAIN_MODULE
 from sparkmirror.config.keys import KNOWN_KEYS, Key, Reader
 from sparkmirror.config.keys.security import ROLES, SECURITY
 from sparkmirror.config.keys.unread import UNREAD
@@ -28,6 +29,7 @@ Flow = Mapping[str, Mapping[str, str]]
 BY_HAND = {
     "client-keys": BASE
     + "security.protocol=SSL\na.security.protocol=SASL_SSL\na.consumer.security.protocol=PLAINTEXT\n"
+    f"a.sasl.mechanism=PLAIN\na.sasl.jaas.config={PLAIN_MODULE} required username=u password=p;\n"
     "a->b.consumer.ssl.key.password=x\nb.producer.ssl.key.password=y\na->b.producer.override.ssl.key.password=z\n",
     "worker-keys": BASE + "offset.storage.topic=x\nb.offset.storage.topic=y\nb.offset.flush.timeout.ms=1\n"
     "offset.flush.timeout.ms=2\na->b.offset.storage.topic=z\nb.group.id=g\ntasks.max=3\n",
@@ -76,7 +78,10 @@ def _files() -> dict[str, Callable[[], str]]:
 
 
 @pytest.mark.parametrize("name", _files())
-def test_a_file_means_what_it_means_to_mirrormaker(name: str, java: JavaConfig, tmp_path: Path) -> None:
+def test_a_file_means_what_it_means_to_mirrormaker(
+    name: str, java: JavaConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_OPTS", f"-Djava.security.auth.login.config={SEEDS / 'kafka_client_jaas.conf'}")
     file = tmp_path / "mm2.properties"
     file.write_text(
         _files()[name]().replace("org.apache.kafka.mirror.Legacy", "org.apache.kafka.connect.mirror.Identity")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from random import Random
 
+from sparkmirror.config.jaas import PLAIN_MODULE, SCRAM_MODULE
 from sparkmirror.config.keys.topics import MIRROR
 from tests.support.key_rows import ROWS
 
@@ -21,11 +22,11 @@ _CLASSES = {
     "replication.policy.class": ("DefaultReplicationPolicy",),
 }
 _SECURITY = {
-    "security.protocol": ("SSL", "sasl_ssl", "PLAINTEXT"),
+    "security.protocol": ("SSL", "ssl", "PLAINTEXT"),
     "ssl.keystore.location": ("/one", "/two", "/three"),
     "ssl.truststore.password": ("one", "two", "three"),
     "sasl.mechanism": ("PLAIN", "SCRAM-SHA-256"),
-    "sasl.jaas.config": ("one required;", "two required;"),
+    "sasl.jaas.config": (f"{PLAIN_MODULE} required;", f"{SCRAM_MODULE} required;"),
     "sasl.login.retry.backoff.ms": ("100", "200"),
 }
 _FORMS = (
