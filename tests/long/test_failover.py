@@ -105,7 +105,7 @@ class Reader:
                     read.append(message.value() or b"")
                     if len(read) % 50 == 0:
                         consumer.commit(asynchronous=False)
-            if read:
+            if len(read) % 50:
                 consumer.commit(asynchronous=False)
         finally:
             consumer.close()
