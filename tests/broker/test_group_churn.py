@@ -48,7 +48,10 @@ def test_groups_of_both_protocols_come_and_go_and_partitions_are_added(pair: Pai
     create_topic(pair.source, topic, 2)
     produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(40)))
     new, share = f"{topic}-new", f"{topic}-share"
-    with following(pair, topic, tmp_path) as mirror, groups_of(mirror) as groups:
+    with (
+        following(pair, topic, tmp_path, {"refresh.topics.interval.seconds": "0.5"}) as mirror,
+        groups_of(mirror) as groups,
+    ):
         alias = mirror.flow.source.alias
         remote = f"{alias}.{topic}"
         mirror.round(1.2)
@@ -86,9 +89,6 @@ def test_groups_of_both_protocols_come_and_go_and_partitions_are_added(pair: Pai
         text = mirror.status()
         assert "2 consumer groups, checkpoints" in text and "1 not up to date" in text
         assert new not in text and f"{share}" in text
-        mirror.file.write_text(mirror.file.read_text().replace(pair.source, "127.0.0.1:1"))
-        without_source = mirror.status()
-        assert "no broker answers" in without_source and "2 consumer groups, checkpoints" in without_source
         assert committed(pair.target, new, [(remote, 1)]) == {(remote, 1): 5}, "as in MirrorMaker 2 it stays"
         with MirrorClient(pair.target) as client:
             assert client.remote_consumer_offsets(new, alias)[Remote(remote, 1)].offset == 5

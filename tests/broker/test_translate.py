@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from sparkmirror.cli.main import app
 from tests.conftest import Pair
 from tests.support.flows import write_flow
-from tests.support.group_rounds import commit
+from tests.support.group_rounds import KEYS, commit
 from tests.support.kafka_client import Record, create_topic, produce, read_all
 from tests.support.local_mirror import mirroring
 from tests.support.offset_maps import write_some
@@ -31,7 +31,7 @@ def test_offsets_of_a_group_become_those_of_the_same_records(pair: Pair, topic: 
     """Partition 0 has equal offsets, partition 1 not."""
     create_topic(pair.source, topic, 2)
     create_topic(pair.source, f"other-{topic}")
-    file = write_flow(tmp_path, pair.source, pair.target, topic, {"offsets.preserve.max.hole": "200"})
+    file = write_flow(tmp_path, pair.source, pair.target, topic, KEYS | {"offsets.preserve.max.hole": "200"})
     write_markers(pair.source, topic, 300, partition=1)
     write_some(pair.source, topic, 12)
     with mirroring(file) as mirror:

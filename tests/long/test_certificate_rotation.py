@@ -56,7 +56,8 @@ def tell_brokers(pair: Pair, folder: Path) -> None:
             for store, file in (("keystore", "broker.pem"), ("truststore", "ca.pem"))
         ]
         resource = ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=entries)
-        AdminClient({"bootstrap.servers": servers}).incremental_alter_configs([resource])[resource].result(30)
+        admin = AdminClient({"bootstrap.servers": servers})
+        admin.incremental_alter_configs([resource])[resource].result(30)
 
 
 def test_nothing_is_lost_or_doubled_while_all_certificates_change(

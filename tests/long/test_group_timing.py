@@ -83,3 +83,6 @@ def test_a_run_that_ends_when_all_is_copied_leaves_groups_where_they_are(pair: P
         assert mirror.wait(120) == 0
     remote = f"A.{topic}"
     assert committed(pair.target, topic, [(remote, 0), (remote, 1)]) == {(remote, 0): 700, (remote, 1): 800}
+    mirror.file.write_text(text.replace(pair.source, "127.0.0.1:1"))
+    shown = run_command("status", str(mirror.file))
+    assert shown.returncode == 3 and "1 consumer group, checkpoints" in shown.stdout, "also when the source is lost"

@@ -126,6 +126,7 @@ def write_transactions(servers: str, topic: str, partition: int, count: int, num
         producer.begin_transaction()
         for number in itertools.islice(numbers, dice.randint(1, 2 * TRANSACTION_RECORDS)):
             producer.produce(topic, number.to_bytes(8, "big"), partition=partition)
+        producer.flush(30)  # a transaction that the broker never heard of can't be aborted
         if dice.random() < 0.25:
             producer.abort_transaction(30)
         else:
