@@ -26,7 +26,7 @@ from tests.support.state import Stage
 
 PARTITIONS = 3
 SEED = 7
-MORE = 400
+MORE = 300
 
 
 @pytest.mark.timeout(300)
@@ -43,7 +43,7 @@ def test_it_goes_on_with_the_very_next_record(pair: Pair, java_reader: JavaReade
 
     with MirrorProcess(properties(pair.source, pair.target, topic, keys, alias=alias)) as mirror:
         state = str(mirror.folder / "state")
-        with small_load(pair.source, topic, PARTITIONS, SEED, pause_s=0.01):
+        with small_load(pair.source, topic, PARTITIONS, SEED, pause_s=0.1):
             mirror.await_log("leads, with")
             await_condition(lambda: remote in topics(pair.target), "the remote topic")
             copied(MORE)
