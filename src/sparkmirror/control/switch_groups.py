@@ -18,9 +18,11 @@ from sparkmirror.net.groups import GroupState, describe_groups, list_groups
 from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
+from sparkmirror.offsets.group_marks import GroupMarksTopic, Marks
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.committed import Committed
 from sparkmirror.topology.choose import choose_group_filter
+from sparkmirror.topology.storage import Storage
 
 Place = tuple[str, int]
 
@@ -97,13 +99,24 @@ def read_last_known(target: Cluster, flow: FlowConfig, topic: str, only: Sequenc
     followed = choose_group_filter(flow).should_replicate_group
     groups = [g for g in checkpoints.groups() if (g in only if only else followed(g))]
     places = {place for group in groups for place in checkpoints.last(group)}
-    ends = list_offsets(target, pick_leaders(target.fetch_metadata(), places), LATEST)
+    metadata = target.fetch_metadata()
+    ends = list_offsets(target, pick_leaders(metadata, places), LATEST)
+    storage = Storage.of(flow)
+    marks = GroupMarksTopic(target, storage).read() if storage.status in metadata.topics else Marks()
+    seen_ms = {group: marks.checkpointed_ms(group) for group in marks.groups}
     return Wanted(
-        {g: [_known_row(found, ends.get(at)) for at, found in sorted(checkpoints.last(g).items())] for g in groups}
+        {
+            group: [
+                _known_row(found, ends.get(place), seen_ms.get(group, 0))
+                for place, found in sorted(checkpoints.last(group).items())
+            ]
+            for group in groups
+        }
     )
 
 
-def _known_row(found: Checkpoint, end: int | None) -> MoveRow:
+def _known_row(found: Checkpoint, end: int | None, seen_ms: int) -> MoveRow:
+    """`seen_ms`: when a round last found the group at its checkpoints, new or not."""
     return MoveRow(
         group=found.group,
         topic="",
@@ -114,7 +127,7 @@ def _known_row(found: Checkpoint, end: int | None) -> MoveRow:
         wanted=None if end is None else min(found.downstream_offset, end),
         metadata=found.metadata,
         is_short=end is not None and found.downstream_offset > end,
-        synced_ms=found.written_ms,
+        synced_ms=max(found.written_ms, seen_ms),
         why="" if end is not None else f"{found.topic}-{found.partition} can't be read on the target",
     )
 

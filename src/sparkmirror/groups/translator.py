@@ -142,10 +142,10 @@ class Translator:
 
 
 def _without_progress(remote: Place, offset: int, end: int, *, is_back: bool) -> Answer:
-    if is_back:
-        return Answer(remote, None, "the flow that mirrors it has written down nothing")
     if offset == end == 0:  # an empty log, and all of it is still to be read
         return Answer(remote, Translated(0))
+    if is_back:
+        return Answer(remote, None, "the flow that mirrors it has written down nothing")
     return Answer(remote, None, "nothing of it was mirrored yet")
 
 
