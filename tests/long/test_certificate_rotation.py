@@ -82,7 +82,7 @@ def test_nothing_is_lost_or_doubled_while_all_certificates_change(
         until = time.monotonic() + STEP_S
         while time.monotonic() < until:
             before = total(pair.target, remote)
-            await_condition(lambda b=before: total(pair.target, remote) > b, f"more records after {what}", 30)  # type: ignore[misc]
+            await_condition(lambda b=before: total(pair.target, remote) > b, f"more records after {what}", 90)  # type: ignore[misc]
 
     with MirrorProcess(text) as mirror:
         with small_load(pair.source, topic, 2, seed=1, pause_s=0.05):
