@@ -15,7 +15,7 @@ from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.group_members import committed
 from tests.support.group_rounds import KEYS, Groups, commit, following, groups_of
-from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics
 from tests.support.local_mirror import LocalMirror, mirroring
 from tests.support.source_logs.markers import write_markers
 
@@ -163,7 +163,9 @@ def test_new_groups_and_a_target_topic_that_is_gone(pair: Pair, topic: str, tmp_
         commit(pair.source, topic, {(topic, 0): 15})
         assert groups.round()[topic].committed == 1
         assert groups.round()[topic].committed == 0, "nothing is new"
-        delete_topic(pair.target, f"{mirror.flow.source.alias}.{topic}")
+        remote = f"{mirror.flow.source.alias}.{topic}"
+        delete_topic(pair.target, remote)
+        await_condition(lambda: remote not in topics(pair.target), "the end of the topic")
         commit(pair.source, topic, {(topic, 0): 16})
         assert "can't be read on the target" in groups.round()[topic].why
 
