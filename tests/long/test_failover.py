@@ -18,6 +18,10 @@ import pytest
 from confluent_kafka import Consumer
 
 from sparkmirror.embedded import KafkaCluster
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.claims import read_leader
+from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.group_members import committed
@@ -51,6 +55,13 @@ def switch(verb: str, file: Path, flow: str, *arguments: str) -> dict[str, Any]:
     done = run_command(verb, str(file), "--flow", flow, "--json", *arguments, deadline_s=150)
     assert done.stdout, done.stderr
     return {"code": done.returncode} | dict(json.loads(done.stdout))
+
+
+def was_seen_whole(target: str) -> bool:
+    """Whether the mirror has written down that nothing is missing: what is known of a source that is lost."""
+    with Cluster(ClusterAddress(alias="safe", bootstrap=(target,))) as cluster:
+        leader, _ = read_leader(cluster, Storage.named("lost", "mm2"))
+    return leader is not None and leader.seen is not None and not leader.seen.lag
 
 
 class Load:
@@ -170,6 +181,7 @@ def test_a_source_that_is_lost_and_comes_back(pair: Pair, topic: str) -> None:
             await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) == 2_000, "all", 90)
             first = reader.read(servers, lambda count: count >= 500)
             await_condition(lambda: synced() == len(first), "a sync", 60)
+            await_condition(lambda: was_seen_whole(pair.target), "a comparison of both sides", 60)
             last = reader.read(servers, lambda count: count >= 50)
             for broker in lost.brokers:
                 broker.kill()

@@ -100,8 +100,8 @@ class GroupKeeper:
             self._complain(f"consumer groups: {error}; trying again")
 
     def _complain(self, what: str) -> None:
-        """Once, as long as it stays the same."""
-        if what and what != self._complaint and not self._stop.is_set():
+        """Once, until all is well again: which broker was asked first is no news."""
+        if what and not self._complaint and not self._stop.is_set():
             log.warning("flow %s: %s", self.flow.name, what)
         self._complaint = what
 
