@@ -89,3 +89,10 @@ def test_what_somebody_else_copied_is_not_guessed() -> None:
     assert found.to_target(49) is None
     assert found.to_source(69) is None
     assert found.to_target(50) == Translated(70)
+
+
+def test_the_end_is_known_whoever_copied_what_is_before_it() -> None:
+    found = OffsetMap(equal_end=0, source_end=60, target_end=80, begins_known=False)
+    assert found.to_target(59) is None and found.to_source(79) is None
+    assert found.to_target(60) == Translated(80) and found.to_source(80) == Translated(60)
+    assert found.to_target(61) == Translated(80, is_exact=False)

@@ -23,6 +23,7 @@ from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 
 MAP_CHANGES = 3  # that one question goes along with
+NOT_KNOWN = "no exact offsets of that part are known: MirrorMaker 2 copied it, or the offset map was lost"
 
 Place = tuple[str, int]
 
@@ -152,5 +153,5 @@ def _without_progress(remote: Place, offset: int, end: int, *, is_back: bool) ->
 def _at_most(remote: Place, found: Translated | None, end: int) -> Answer:
     """Never past the end of the log: a consumer would be reset there."""
     if found is None:
-        return Answer(remote, None, "MirrorMaker 2 copied that part, and left no exact offsets")
+        return Answer(remote, None, NOT_KNOWN)
     return Answer(remote, found if found.offset <= end else Translated(end, is_exact=False))

@@ -61,6 +61,9 @@ class InternalTopic:
             time.sleep(0.05)  # a new topic's leader is known by asking again, there is no event
         self._bounds()
 
+    def is_there(self) -> bool:
+        return self._info is not None or self._lookup() is not None
+
     def fetch_id(self) -> str:
         """Empty where brokers give topics none."""
         return format_topic_id(self._get(fresh=True).topic_id)

@@ -91,7 +91,9 @@ class OffsetMapTopic:
     # -- reading
 
     def read(self) -> None:
-        """Bring what is known up to the topic's end."""
+        """Bring what is known up to the topic's end. It is made with the first run that is written."""
+        if not self._topic.is_there():
+            return
         for record in self._topic.read(self._next):
             self._next[record.partition] = record.offset + 1
             self._note(record)
@@ -123,13 +125,15 @@ class OffsetMapTopic:
             chunks = []
         else:
             chunks = [known.chunks[number] for number in sorted(known.chunks)]
+        equal_end = max(standing.equal_end, 0)
+        is_lost = not chunks and standing.target_end > equal_end
         return OffsetMap(
-            equal_end=max(standing.equal_end, 0),
+            equal_end=equal_end,
             source_end=standing.next_offset,
             target_end=standing.target_end,
             spans=[chunk.span for chunk in chunks],
             load=lambda index: self._load(chunks[index]),
-            begins_known=standing.equal_end >= 0,
+            begins_known=standing.equal_end >= 0 and not is_lost,
         )
 
     def _fetch(self, chunk: ChunkPlace) -> Chunk:

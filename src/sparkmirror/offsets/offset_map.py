@@ -29,7 +29,8 @@ class Translated(NamedTuple):
 class OffsetMap:
     """`spans` in order, and `load` for the runs of one. `source_end`: all before it was copied or holds no record.
 
-    Without spans offsets are equal all along. `begins_known`: nothing was copied by somebody else before the first run.
+    Without spans offsets are equal all along. `begins_known`: no part before the first run was copied by somebody else,
+    or is not known any more.
     """
 
     def __init__(
@@ -50,9 +51,9 @@ class OffsetMap:
         self._targets = [span.target for span in spans]
 
     def to_target(self, source: int) -> Translated | None:
-        """None: it can't be known, since somebody else copied that part."""
-        if source > self.source_end:
-            return Translated(self.target_end, is_exact=False)
+        """None: it can't be known."""
+        if source >= self.source_end:
+            return Translated(self.target_end, is_exact=source == self.source_end)
         if source < self.equal_end:
             return Translated(source)
         if self._is_unknown(source, self._sources):
@@ -65,8 +66,8 @@ class OffsetMap:
         return Translated(self._chunk(index).to_target(source))
 
     def to_source(self, target: int) -> Translated | None:
-        if target > self.target_end:
-            return Translated(self.source_end, is_exact=False)
+        if target >= self.target_end:
+            return Translated(self.source_end, is_exact=target == self.target_end)
         if target < self.equal_end:
             return Translated(target)
         if self._is_unknown(target, self._targets):
