@@ -13,7 +13,15 @@ from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.flows import write_flow
-from tests.support.kafka_client import create_topic, delete_topic, end_offsets, produce, read_all, topics
+from tests.support.kafka_client import (
+    await_condition,
+    create_topic,
+    delete_topic,
+    end_offsets,
+    produce,
+    read_all,
+    topics,
+)
 from tests.support.leases import address
 from tests.support.local_mirror import mirroring
 from tests.support.offset_maps import assert_exact, open_maps, write_some
@@ -95,3 +103,27 @@ def test_what_does_not_hold_any_more_is_forgotten(pair: Pair, topic: str, tmp_pa
     with open_maps(file, pair.target) as maps:
         for partition in (0, 1):
             assert_exact(maps[topic, partition], source[partition], target[partition])
+
+
+def test_a_lost_map_leaves_only_its_own_part_unknown(pair: Pair, topic: str, tmp_path: Path) -> None:
+    create_topic(pair.source, topic, 2)
+    file = write_flow(tmp_path, pair.source, pair.target, topic, TRANSLATED)
+    write_some(pair.source, topic, 6)
+    with mirroring(file) as mirror:
+        mirror.await_topics(2)
+        mirror.round(1.2)
+        alias = mirror.flow.source.alias
+    before = end_offsets(pair.source, topic)
+    delete_topic(pair.target, Storage.named(alias).offset_map)
+    await_condition(lambda: Storage.named(alias).offset_map not in topics(pair.target), "the end of the topic")
+    with mirroring(file) as mirror:
+        mirror.await_topics(2)
+        write_some(pair.source, topic, 6, first=100)
+        mirror.round(1.2)
+    source, target = read_all(pair.source, topic), read_all(pair.target, f"{alias}.{topic}")
+    with open_maps(file, pair.target) as maps:
+        for partition in (0, 1):
+            found, new = maps[topic, partition], [r for r in source[partition] if r.offset >= before[partition]]
+            assert found.to_target(before[partition] - 1) is None
+            places = [Translated(r.offset) for r in target[partition][-len(new) :]]
+            assert [found.to_target(record.offset) for record in new] == places

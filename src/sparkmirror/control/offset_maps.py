@@ -8,6 +8,7 @@ from sparkmirror.copy.receipt import Receipt
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.map_topic import Ids, OffsetMapTopic
 from sparkmirror.topology.run import Run
+from sparkmirror.topology.standing import OTHERS, Standing
 from sparkmirror.topology.storage import Storage
 
 Place = tuple[str, int]
@@ -27,6 +28,17 @@ class OffsetMaps:
         """Another driver may have written meanwhile."""
         self._topic = None
         self._told.clear()
+
+    def mark_lost(self, standings: Mapping[Place, Standing]) -> dict[Place, Standing]:
+        """Where the map is gone, a new one does not begin at the beginning: that is kept with the progress."""
+        if not any(standing.translated for standing in standings.values()):
+            return dict(standings)
+        topic = OffsetMapTopic(self._target, self._storage)
+        topic.read()
+        return {
+            place: standing._replace(equal_end=OTHERS) if topic.is_lost(place, standing) else standing
+            for place, standing in standings.items()
+        }
 
     def write(self, receipts: Iterable[Receipt]) -> None:
         """What could not be written is written with the next. Before progress: that never says more than the map."""

@@ -39,7 +39,7 @@ class ProgressKeeper:
 
     def read(self) -> None:
         with self._writing:
-            self.written = self._progress.read()
+            self.written = self._maps.mark_lost(self._progress.read())
 
     def take_lead(self) -> None:
         """Another driver may have written the map meanwhile."""

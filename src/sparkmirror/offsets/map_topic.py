@@ -120,21 +120,26 @@ class OffsetMapTopic:
         """As of when the progress record was written."""
         if not standing.translated:
             return equal_map(standing.target_end)
-        known = self._known.get(place)
-        if known is None or known.ids != Ids(standing.source_id, standing.target_id):
-            chunks = []
-        else:
-            chunks = [known.chunks[number] for number in sorted(known.chunks)]
-        equal_end = max(standing.equal_end, 0)
-        is_lost = not chunks and standing.target_end > equal_end
+        chunks = self._chunks_of(place, standing)
         return OffsetMap(
-            equal_end=equal_end,
+            equal_end=max(standing.equal_end, 0),
             source_end=standing.next_offset,
             target_end=standing.target_end,
             spans=[chunk.span for chunk in chunks],
             load=lambda index: self._load(chunks[index]),
-            begins_known=standing.equal_end >= 0 and not is_lost,
+            begins_known=standing.equal_end >= 0 and not self.is_lost(place, standing),
         )
+
+    def is_lost(self, place: Place, standing: Standing) -> bool:
+        """Whether something was copied with other offsets and nothing says with which."""
+        is_copied = bool(standing.translated) and standing.target_end > max(standing.equal_end, 0)
+        return is_copied and not self._chunks_of(place, standing)
+
+    def _chunks_of(self, place: Place, standing: Standing) -> list[ChunkPlace]:
+        known = self._known.get(place)
+        if known is None or known.ids != Ids(standing.source_id, standing.target_id):
+            return []
+        return [known.chunks[number] for number in sorted(known.chunks)]
 
     def _fetch(self, chunk: ChunkPlace) -> Chunk:
         record = next(self._topic.read_range(chunk.partition, chunk.offset, chunk.offset + 1), None)

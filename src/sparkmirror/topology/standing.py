@@ -18,8 +18,8 @@ class Standing(NamedTuple):
     where they are equal. `source_epoch`: the source leader's, when it took the newest record that was copied. The ids
     are those of the topics that all this was said of.
 
-    `equal_end`: where offsets are translated, those before it are still equal; OTHERS: somebody else has copied what
-    comes before our first record, and only he knows where it stands.
+    `equal_end`: where offsets are translated, those before it are still equal; OTHERS: where what comes
+    before the map's first record stands is not known, since somebody else copied it or an earlier map was lost.
 
     A sink's standing counts rows in place of source offsets, and says which micro-batch of which query wrote last, and
     with which row that one began.
