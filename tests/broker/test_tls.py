@@ -43,7 +43,7 @@ def test_records_and_offsets_pass_through_tls_both_ways(
     file = write_flow(tmp_path, pair.a.servers_of("SSL"), pair.b.servers_of("MTLS"), topic, secured.of_client())
     with mirroring(file) as mirror:
         mirror.await_topics(3)
-        assert sum(receipt.records for receipt in mirror.round(2.5)) == len(sizes)
+        assert sum(receipt.records for receipt in mirror.round(2.5) if receipt.topic == topic) == len(sizes)
     assert_same(read_all(pair.source, topic), read_all(pair.target, f"{mirror.flow.source.alias}.{topic}"))
 
 

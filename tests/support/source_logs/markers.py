@@ -6,6 +6,8 @@ from kafka.protocol.producer import WriteTxnMarkersRequest
 
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.offsets import LATEST, list_offsets
+from tests.support.kafka_client import await_condition
 
 PRODUCER_ID = 1 << 40  # no coordinator gives such a high one
 
@@ -23,6 +25,7 @@ def write_markers(servers: str, topic: str, count: int, partition: int = 0) -> N
     )
     with Cluster(ClusterAddress(alias="markers", bootstrap=tuple(servers.split(",")))) as cluster:
         leader = cluster.fetch_metadata([topic]).topics[topic].leaders[partition]
+        await_condition(lambda: bool(list_offsets(cluster, {(topic, partition): leader}, LATEST)), "the leader's log")
         answer = cluster.call(leader.node, WriteTxnMarkersRequest(markers=[one] * count))
     errors = {p.error_code for m in answer.markers for t in m.topics for p in t.partitions}
     assert errors == {0}, answer
