@@ -184,11 +184,26 @@ class Switch:
             if report.missing and self._must_stop:
                 return replace(report, problem=f"not all of {back.name} is mirrored: nothing was changed")
         self._tell("moving consumer groups back")
-        translator, merged = self._open_backward(back)
-        groups, failed = find_groups(self._target, self._flow, self._order.groups)
-        wanted = read_wanted(self._target, translator, groups, merged)
-        wanted.failed |= failed
-        return self._lift(self._with_moves(report, wanted, self._source, rewind=False))
+        return self._lift(self._with_moves(report, self._await_places(back), self._source, rewind=False))
+
+    def _await_places(self, back: FlowConfig | None) -> Wanted:
+        """Where a flow runs that translates, the places of what it copied last are written down a little later."""
+        waits = back is not None and not self._order.dry_run and self._is_running(back)
+        until = time.monotonic() + (self._order.wait_s if waits else 0.0)
+        while True:
+            translator, merged = self._open_backward(back)
+            groups, failed = find_groups(self._target, self._flow, self._order.groups)
+            wanted = read_wanted(self._target, translator, groups, merged)
+            wanted.failed |= failed
+            left_s = until - time.monotonic()
+            if wanted.is_settled or left_s <= 0:
+                return wanted
+            self._tell(f"places of the last records are not written down yet; waiting up to {left_s:.0f} s")
+            time.sleep(min(POLL_S, left_s))
+
+    def _is_running(self, back: FlowConfig) -> bool:
+        leader, _ = find_leader(self._source, self._source.fetch_metadata(), back)
+        return runs(back, leader)
 
     def _lift(self, report: Report) -> Report:
         if report.halt is None or self._order.dry_run:

@@ -35,6 +35,12 @@ class Wanted:
     failed: dict[str, str] = field(default_factory=dict)
     members: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether every place is known that can be."""
+        rows = [row for group in self.rows.values() for row in group if row.target_topic]
+        return all(row.wanted is not None and not row.is_short for row in rows)
+
 
 def find_groups(cluster: Cluster, flow: FlowConfig, only: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """The groups that go over, and those that can't. `only`: these, whatever the file says."""
