@@ -18,8 +18,8 @@ from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.demo.screen import is_lively
+from sparkmirror.cli.flows import choose_flow
 from sparkmirror.config.mirror import load_mirror_config
-from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.log import one_line, timestamp
 from sparkmirror.control.switch import FAILOVER, Order, Switch, Tell
@@ -77,7 +77,7 @@ def failback(settings: SwitchSettings) -> int:
 def _switch(settings: SwitchSettings, work: Callable[[Switch], Report]) -> int:
     try:
         config = load_mirror_config(settings.file)
-        flow = _choose(config, settings.flow)
+        flow = choose_flow(config, settings.file, settings.flow)
         with _telling() as tell, Switch(flow, config.flows, settings.order, tell) as switch:
             report = work(switch)
     except ConfigError as error:
@@ -88,14 +88,6 @@ def _switch(settings: SwitchSettings, work: Callable[[Switch], Report]) -> int:
         return UNREACHABLE
     _show(report, settings.as_json)
     return 0 if report.is_whole else NOT_WHOLE
-
-
-def _choose(config: MirrorConfig, name: str) -> FlowConfig:
-    found = next((flow for flow in config.flows if flow.name == name), None)
-    if found is None:
-        names = ", ".join(flow.name for flow in config.flows)
-        raise ConfigError(f"{config.path}: no flow {name}: there are {names}")
-    return found
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from sparkmirror.cli import run as run_command
 from sparkmirror.cli import state as state_command
 from sparkmirror.cli.arguments import spread_clusters
 from sparkmirror.cli.demo import command as demo_command
+from sparkmirror.cli.options import AsJson, Properties
 from sparkmirror.cli.questions import Question
 from sparkmirror.cli.version import version_text
 
@@ -30,11 +31,6 @@ app = typer.Typer(
 app.add_typer(offsets_command.app, name="offsets")
 app.add_typer(state_command.app, name="state")
 
-Properties = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="A MirrorMaker 2 properties file, as it is.", show_default=False),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 OneFlow = Annotated[str, typer.Option("--flow", metavar="'A->B'", help="The flow, as in the file.", show_default=False)]
 Groups = Annotated[
     list[str] | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from rich.text import Text
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.demo.screen import is_lively
 from sparkmirror.cli.flows import choose_flows
+from sparkmirror.cli.options import UNREACHABLE, AsJson, PickedFlow, Properties, guarded
 from sparkmirror.cli.patience import patience
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.config.model import FlowConfig
@@ -24,7 +25,7 @@ from sparkmirror.topology.standing import Standing
 if TYPE_CHECKING:  # heavy: Kafka's schemas
     from sparkmirror.control.progress_editor import ProgressEditor
 
-REFUSED, WRONG_USE, UNREACHABLE = 1, 2, 3
+REFUSED = 1
 SHORT_ID = 8
 
 NUMBERS = ("PARTITION", "NEXT_OFFSET", "TARGET_END")
@@ -45,10 +46,6 @@ app = typer.Typer(
     add_completion=False,
 )
 
-Properties = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="A MirrorMaker 2 properties file.", show_default=False),
-]
 Flow = Annotated[str, typer.Argument(metavar="FLOW", help="A flow of the file, as 'A->B'.", show_default=False)]
 
 
@@ -64,7 +61,7 @@ def show(
     OFFSETS is equal, translated (with the reason) or - where a MirrorMaker 2 or
     [bold]offsets set[/bold] left the source's offset alone.
     """
-    raise typer.Exit(_guarded(lambda: _show(_flows(file, flow))))
+    raise typer.Exit(guarded(lambda: _show(_flows(file, flow))))
 
 
 @app.command("set")
@@ -82,7 +79,7 @@ def set_offset(
     What stands in the target stays there. Where the offset is not the end of the
     target's log, offsets differ from then on.
     """
-    raise typer.Exit(_guarded(lambda: _set(_flow(file, flow), topic, offset)))
+    raise typer.Exit(guarded(lambda: _set(_flow(file, flow), topic, offset)))
 
 
 @app.command()
@@ -102,16 +99,13 @@ def reset(
     The next run finds its position from the target's log alone, and begins at the
     source's start where the target is empty.
     """
-    raise typer.Exit(_guarded(lambda: _reset(_flow(file, flow), topic, yes)))
+    raise typer.Exit(guarded(lambda: _reset(_flow(file, flow), topic, yes)))
 
 
 @app.command()
 def translate(
     file: Properties,
-    flow: Annotated[
-        str | None,
-        typer.Option("--flow", metavar="'A->B'", help="May be left out if the file has one.", show_default=False),
-    ] = None,
+    flow: PickedFlow = None,
     group: Annotated[
         str | None, typer.Option("--group", metavar="G", help="All that this group has committed.", show_default=False)
     ] = None,
@@ -123,7 +117,7 @@ def translate(
         int | None, typer.Option("--offset", metavar="N", min=0, help="Of that partition.", show_default=False)
     ] = None,
     reverse: Annotated[bool, typer.Option("--reverse", help="From the target to the source.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print where the records that a group reads next stand on the other cluster.
 
@@ -152,17 +146,6 @@ def translate(
         as_json=as_json,
     )
     raise typer.Exit(translate_command.translate_offsets(settings))
-
-
-def _guarded(work: Callable[[], int]) -> int:
-    try:
-        return work()
-    except ConfigError as error:
-        typer.echo(str(error), err=True)
-        return WRONG_USE
-    except SparkmirrorError as error:
-        typer.echo(str(error), err=True)
-        return UNREACHABLE
 
 
 def _flows(file: Path, name: str | None) -> list[FlowConfig]:

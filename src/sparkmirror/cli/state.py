@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,11 +13,11 @@ import typer
 
 from sparkmirror.cli.columns import Columns, plain_lines, widths_of
 from sparkmirror.cli.flows import choose_flow
+from sparkmirror.cli.options import AsJson, PickedFlow, Properties, guarded
 from sparkmirror.cli.patience import patience
 from sparkmirror.config.mirror import load_mirror_config
-from sparkmirror.errors import ConfigError, SparkmirrorError
 
-REFUSED, WRONG_USE, UNREACHABLE = 1, 2, 3
+REFUSED = 1
 
 COLUMNS = Columns(heads=("PART", "NAME", "ACTION", "WHY"), has_long=True)
 
@@ -28,11 +28,6 @@ app = typer.Typer(
     add_completion=False,
 )
 
-Properties = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="A MirrorMaker 2 properties file.", show_default=False),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be written.")]
 
 
@@ -40,10 +35,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be 
 def export_state(
     file: Properties,
     out: Annotated[Path, typer.Option("--out", metavar="STATE", help="The file to write.", show_default=False)],
-    flow: Annotated[
-        str | None,
-        typer.Option("--flow", metavar="'A->B'", help="May be left out if the file has one.", show_default=False),
-    ] = None,
+    flow: PickedFlow = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -57,7 +49,7 @@ def export_state(
     Exit code 0: written, 1: the flow has no state, 2: wrong use,
     3: a cluster can't be reached.
     """
-    raise typer.Exit(_guarded(lambda: _export(file, flow, out, dry_run=dry_run, as_json=as_json)))
+    raise typer.Exit(guarded(lambda: _export(file, flow, out, dry_run=dry_run, as_json=as_json)))
 
 
 @app.command("import")
@@ -86,18 +78,7 @@ def import_state(
     Exit code 0: all is there, 1: not all, or refused, 2: wrong use, or a file
     that is cut or another's, 3: a cluster can't be reached.
     """
-    raise typer.Exit(_guarded(lambda: _import(file, from_file, dry_run=dry_run, as_json=as_json)))
-
-
-def _guarded(work: Callable[[], int]) -> int:
-    try:
-        return work()
-    except ConfigError as error:
-        typer.echo(str(error), err=True)
-        return WRONG_USE
-    except SparkmirrorError as error:
-        typer.echo(str(error), err=True)
-        return UNREACHABLE
+    raise typer.Exit(guarded(lambda: _import(file, from_file, dry_run=dry_run, as_json=as_json)))
 
 
 def _export(file: Path, name: str | None, out: Path, *, dry_run: bool, as_json: bool) -> int:
