@@ -22,19 +22,19 @@ class OffsetMaps:
         self._storage = storage
         self._replication_factor = replication_factor
         self._topic: OffsetMapTopic | None = None
+        self._is_made = False
         self._told: list[tuple[Place, Ids, Run]] = []
 
     def forget(self) -> None:
         """Another driver may have written meanwhile."""
-        self._topic = None
+        self._topic, self._is_made = None, False
         self._told.clear()
 
     def mark_lost(self, standings: Mapping[Place, Standing]) -> dict[Place, Standing]:
         """Where the map is gone, a new one does not begin at the beginning: that is kept with the progress."""
         if not any(standing.translated for standing in standings.values()):
             return dict(standings)
-        topic = OffsetMapTopic(self._target, self._storage)
-        topic.read()
+        topic = self._read()
         return {
             place: standing._replace(equal_end=OTHERS) if topic.is_lost(place, standing) else standing
             for place, standing in standings.items()
@@ -57,9 +57,15 @@ class OffsetMaps:
             self._topic.prune(log_starts)
 
     def _open(self) -> OffsetMapTopic:
+        topic = self._read()
+        if not self._is_made:
+            topic.ensure()
+            self._is_made = True
+        return topic
+
+    def _read(self) -> OffsetMapTopic:
         if self._topic is None:
             topic = OffsetMapTopic(self._target, self._storage, self._replication_factor)
-            topic.ensure()
             topic.read()
             self._topic = topic
         return self._topic

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
-from sparkmirror.control.discovery import count_partitions
 from sparkmirror.control.group_survey import other_way
 from sparkmirror.control.survey import find_leader, read_progress, runs, survey_flow
 from sparkmirror.control.switch_groups import (
@@ -30,16 +29,13 @@ from sparkmirror.control.switch_groups import (
     write_checkpoints,
 )
 from sparkmirror.control.switch_report import MissingRow, MoveRow, Report, find_missing, known_lag, may_shrink
-from sparkmirror.control.translators import open_forward
+from sparkmirror.control.translators import find_merged, open_forward, open_reverse
 from sparkmirror.errors import ConfigError, ConnectionLostError
-from sparkmirror.groups.names import Names
-from sparkmirror.groups.translator import MapReader, Translator
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import lift_halt, read_leader, write_halt
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.policy import looks_like_heartbeats
-from sparkmirror.topology.select import TopicSelector, plan_topics
 from sparkmirror.topology.storage import Storage
 
 FAILOVER, FAILBACK = "failover", "failback"
@@ -191,9 +187,10 @@ class Switch:
         waits = back is not None and not self._order.dry_run and self._is_running(back)
         until = time.monotonic() + (self._order.wait_s if waits else 0.0)
         while True:
-            translator, merged = self._open_backward(back)
+            here, there = self._source.fetch_metadata(), self._target.fetch_metadata()
+            translator = open_reverse(self._flow, self._source, self._target, here, there, back)
             groups, failed = find_groups(self._target, self._flow, self._order.groups)
-            wanted = read_wanted(self._target, translator, groups, merged)
+            wanted = read_wanted(self._target, translator, groups, find_merged(self._flow, here, there))
             wanted.failed |= failed
             left_s = until - time.monotonic()
             if wanted.is_settled or left_s <= 0:
@@ -212,25 +209,6 @@ class Switch:
             return replace(report, problem=f"{self._flow.name} stays halted until all is moved, or with --force")
         lift_halt(self._target, self._storage)
         return replace(report, halt=None, notes=(*report.notes, f"{self._flow.name} goes on"))
-
-    def _open_backward(self, back: FlowConfig | None) -> tuple[Translator, frozenset[str]]:
-        """From the target to the source; and topics of the target that several topics of the source go into."""
-        here, there = self._source.fetch_metadata(), self._target.fetch_metadata()
-        pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(self._flow)).pairs
-        own = plan_topics(count_partitions(there), count_partitions(here), TopicSelector.of(back)).pairs if back else ()
-        names = Names(
-            {pair.topic: pair.remote for pair in own if pair.present},
-            {pair.remote: pair.topic for pair in pairs if pair.present and not pair.is_shared},
-            {pair.topic: pair.present for pair in own if pair.is_shared and pair.present},
-        )
-        theirs = Storage.of(back) if back else other_way(self._flow, self._flows)
-        forward, backward = MapReader(self._source, theirs), MapReader(self._target, self._storage)
-        if back and theirs.progress in here.topics:
-            forward.refresh()
-        if self._storage.progress in there.topics:
-            backward.refresh()
-        merged = frozenset(pair.remote for pair in pairs if pair.is_shared)
-        return Translator(self._source, names, forward, backward), merged
 
     # -- both
 

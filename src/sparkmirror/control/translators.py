@@ -22,12 +22,25 @@ def open_forward(
     return Translator(target, names, _open(flow, target, there), backward)
 
 
-def open_reverse(flow: FlowConfig, source: Cluster, target: Cluster, here: Metadata, there: Metadata) -> Translator:
-    """Only by this flow's own map: what the target's remote topics are on the source."""
+def open_reverse(
+    flow: FlowConfig, source: Cluster, target: Cluster, here: Metadata, there: Metadata, back: FlowConfig | None = None
+) -> Translator:
+    """What the target's remote topics are on the source; with the flow `back`, also what its own topics are there."""
     pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(flow)).pairs
-    origin = {pair.remote: pair.topic for pair in pairs if pair.present and not pair.is_shared}
+    own = plan_topics(count_partitions(there), count_partitions(here), TopicSelector.of(back)).pairs if back else ()
+    names = Names(
+        {pair.topic: pair.remote for pair in own if pair.present},
+        {pair.remote: pair.topic for pair in pairs if pair.present and not pair.is_shared},
+        {pair.topic: pair.present for pair in own if pair.is_shared and pair.present},
+    )
     maps = _open(flow, target, there)
-    return Translator(source, Names({}, origin, {}), maps, maps)
+    return Translator(source, names, _open(back, source, here) if back else maps, maps)
+
+
+def find_merged(flow: FlowConfig, here: Metadata, there: Metadata) -> frozenset[str]:
+    """Topics of the target that several topics of the source go into."""
+    pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(flow)).pairs
+    return frozenset(pair.remote for pair in pairs if pair.is_shared)
 
 
 def _open(flow: FlowConfig, target: Cluster, there: Metadata) -> MapReader:
