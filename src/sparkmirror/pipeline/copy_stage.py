@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
 import pyarrow as pa
-from pyspark import TaskContext
 
 from sparkmirror.copy.beginning import NoteStanding
 from sparkmirror.copy.copy import Copy
@@ -36,12 +35,9 @@ def copy_leases(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
     """Wait for the turn, copy, hand the positions on.
 
-    Only a first attempt copies. A second one starts because the first died, and by then the desk has planned a
-    new round, whose tasks find the positions anew.
+    The desk gives a lease to the first attempt that comes for it: a second one copies only where the first died on
+    its way there.
     """
-    context = TaskContext.get()
-    if context is not None and context.attemptNumber() > 0:
-        return
     lease = unseal_lease(lease)
     cord = Cord.to_desk()
     progress = Cluster(lease.target)

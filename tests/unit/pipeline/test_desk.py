@@ -6,11 +6,16 @@ import select
 import socket
 import threading
 from collections.abc import Iterator
+from queue import SimpleQueue
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
+from pyspark import TaskContext
 
 from sparkmirror.copy.lease import Lease, LeasePartition
 from sparkmirror.net.address import ClusterAddress
+from sparkmirror.pipeline.copy_stage import copy_leases
 from sparkmirror.pipeline.cord import Cord
 from sparkmirror.pipeline.desk import Desk, Phase
 from sparkmirror.topology.standing import Standing
@@ -64,12 +69,29 @@ class Waiting(threading.Thread):
 
 
 def test_a_round_is_given_to_one_query_and_the_next_to_the_other_that_waits(desk: Desk, cords: list[Cord]) -> None:
-    planners = [Waiting(lambda: cords[0].next_round(-1)), Waiting(lambda: cords[1].next_round(-1))]
+    given: SimpleQueue[int] = SimpleQueue()
+    for cord in cords[:2]:
+        Waiting(lambda asks=cord: given.put(asks.next_round(-1)))
     desk.publish([lease("0.a")])
-    assert desk.wait(lambda: sum(p.is_alive() for p in planners) == 1, 5)
+    assert given.get(timeout=5) == 0
     desk.publish([lease("1.a")])
-    assert {p.get() for p in planners} == {0, 1}
+    assert given.get(timeout=5) == 1
     assert [Lease.from_json(text).lease_id for text in cords[0].leases(1)] == ["1.a"]
+
+
+def test_a_second_attempt_takes_the_lease_that_the_first_did_not_live_to_ask_for(
+    desk: Desk, cords: list[Cord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in desk.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(TaskContext, "get", lambda: SimpleNamespace(attemptNumber=lambda: 1))
+    first = desk.publish([lease("0.a")])
+    batch = pa.record_batch({"lease": [lease("0.a").to_json()]})
+    task = Waiting(lambda: list(copy_leases([batch])))
+    assert desk.wait(first.going, 5), "else its partitions wait until the round's start is given up"
+    assert cords[0].wait_for_turn("0.a") is None, "a third attempt finds it taken"
+    desk.recall()
+    task.get()
 
 
 def test_a_task_waits_until_its_predecessor_is_done_and_gets_its_positions(desk: Desk, cords: list[Cord]) -> None:

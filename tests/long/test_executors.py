@@ -1,0 +1,67 @@
+"""A Spark cluster's executors share the work, and when one dies at any moment its partitions go on at once."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Pair
+from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
+from tests.support.mirror_process import MirrorProcess, properties
+from tests.support.spark_ui import SparkUi
+from tests.support.standalone import ON_LOOPBACK, Standalone
+
+KILLS = int(os.environ.get("KILLS", "8"))
+LEASE_S = 4
+
+
+@pytest.fixture
+def standalone(tmp_path: Path) -> Iterator[Standalone]:
+    cluster = Standalone(tmp_path)
+    try:
+        cluster.start(2)
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.mark.timeout(120 + 60 * KILLS)
+def test_two_executors_share_the_tasks_and_a_killed_one_s_partitions_move(
+    pair: Pair, topic: str, standalone: Standalone
+) -> None:
+    seed = int(os.environ.get("SEED", random.randrange(1_000_000)))
+    print(f"SEED={seed}")
+    moments = random.Random(seed)
+    create_topic(pair.source, topic, 4)
+    remote = f"A.{topic}"
+    extra = {
+        "spark.master": standalone.url,
+        **ON_LOOPBACK,
+        "spark.ui.enabled": "true",
+        "lease.seconds": str(LEASE_S),
+        "tasks.max": "4",
+    }
+    with MirrorProcess(properties(pair.source, pair.target, topic, extra)) as mirror:
+        ui = SparkUi(mirror)
+        produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 4} for i in range(4000)))
+        await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) == 4000, "the copy", 90)
+
+        def hosts() -> set[str]:
+            stages = ui.get("stages?details=true")
+            return {t["executorId"] for s in stages for t in (s.get("tasks") or {}).values()}
+
+        await_condition(lambda: len(hosts()) == 2, "tasks on both executors", 60)
+        for kill in range(KILLS):
+            await_condition(lambda: len(standalone.executors()) == 2, "both executors", 60)
+            time.sleep(moments.uniform(0, 2 * LEASE_S))  # any moment of a round
+            moments.choice(standalone.executors()).kill()
+            began = time.monotonic()
+            produce(pair.source, topic, ({"value": b"%d %d" % (kill, i), "partition": i % 4} for i in range(4000)))
+            await_condition(lambda k=kill: total(pair.target, remote) == (k + 2) * 4000, "the copy after the kill", 45)
+            print(f"all partitions went on {time.monotonic() - began:.1f} s after an executor was killed")
+    assert_same(read_all(pair.source, topic), read_all(pair.target, remote))
