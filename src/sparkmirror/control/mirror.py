@@ -6,8 +6,8 @@
 
 A round is published some seconds before the last one's time is over, so that Spark starts its tasks. When these are
 there, the desk lets the last ones end, and when they are done the new ones go. New partitions or a lost task bring the
-next round forward; a lost lead ends the leases at once. While nothing happens a round lasts a minute; the first task
-that has something to do says so, and the next round is a usual one.
+next round forward; a lost lead ends the leases at once. While nothing happens a round lasts a minute; when the first
+task that has something to do says so, the round has the time of a usual one left.
 """
 
 from __future__ import annotations
@@ -100,6 +100,7 @@ class Mirror:
         self._local_slots = 0
         self._round: Round | None = None
         self._news = threading.Event()
+        self._stirred = threading.Event()  # something happens in a calm round
         self._stopping = threading.Event()
         self._next_line = time.monotonic() + PROGRESS_EVERY_S
         self._next_status = 0.0
@@ -134,6 +135,7 @@ class Mirror:
         """Give one round of leases and stay with it until the next is due."""
         self._tend()
         self._news.clear()
+        self._stirred.clear()
         assert self._desk is not None
         leases = self._plan(self._desk.next_number)
         if not leases:
@@ -145,7 +147,9 @@ class Mirror:
         self._watch(current, current.going, START_TIMEOUT_S)
         if time.monotonic() - began >= START_TIMEOUT_S:
             log.warning("Spark has not started all tasks within %.0f s: has it executors and slots?", START_TIMEOUT_S)
-        lease_s = CALM_LEASE_S if leases[0].is_calm else self._lease_s
+        lease_s = self._lease_s
+        if leases[0].is_calm:
+            self._watch(current, lambda: self._stirred.is_set() or current.ended(), max(0.0, CALM_LEASE_S - lease_s))
         self._watch(current, current.ended, lease_s - min(LEAD_S, lease_s / 2))
         if current.ended():
             self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
@@ -251,6 +255,9 @@ class Mirror:
     def _note_change(self) -> None:
         """A keeper found something new."""
         self._news.set()
+        self._wake()
+
+    def _wake(self) -> None:
         if self._desk is not None:
             with self._desk.changed:
                 self._desk.changed.notify_all()
@@ -295,8 +302,10 @@ class Mirror:
         return start_query(self.spark, name, self._take_receipts, self._workspace)
 
     def _end_calm(self) -> None:
+        """The calm round goes on as a usual one would: to begin another would cost more than it copies."""
         self._note_news()
-        self._note_change()
+        self._stirred.set()
+        self._wake()
 
     def _run_groups(self, tasks: Sequence[GroupTask]) -> list[GroupReport]:
         assert self.spark is not None
