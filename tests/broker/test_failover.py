@@ -63,9 +63,9 @@ def failover_beside(mirror: LocalMirror, order: Order = AT_ONCE) -> Report:
     """The mirror ends its work when it is told to."""
     with ThreadPoolExecutor(1) as pool:
         report = pool.submit(run_failover, mirror.flow, order)
-        await_condition(lambda: report.done() or mirror.keeper.owes_rest, "the halt", 20)
+        await_condition(lambda: report.done() or mirror.keeper.lead.owes_rest, "the halt", 20)
         assert not report.done(), "the work of a running mirror is waited for"
-        mirror.keeper.note_rest()
+        mirror.keeper.lead.note_rest()
         return report.result(30)
 
 

@@ -16,7 +16,7 @@ def keeping(flow: FlowConfig, deadline_s: float = 30) -> Iterator[tuple[FlowKeep
     ledger = Ledger()
     keeper = FlowKeeper(flow, ledger, lambda: None)
     keeper.start()
-    keeper.may_lead()
+    keeper.lead.allow()
     try:
         await_condition(lambda: keeper.view.leads and keeper.view.ends is not None, "the lead", deadline_s)
         yield keeper, ledger

@@ -124,7 +124,7 @@ class LocalMirror:
 def mirroring(file: Path) -> Iterator[LocalMirror]:
     mirror = LocalMirror(file)
     mirror.keeper.start()
-    mirror.keeper.may_lead()
+    mirror.keeper.lead.allow()
     try:
         yield mirror
     finally:

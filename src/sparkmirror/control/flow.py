@@ -1,4 +1,4 @@
-"""One flow under supervision: its clusters, its claim, its leadership, its partitions and how far they are.
+"""One flow under supervision: its clusters, its claim, its partitions and how far they are.
 
 A keeper runs on a thread of its own, so that a cluster that does not answer holds up only its own flow. The
 supervisor reads its findings and is told when they change.
@@ -16,9 +16,8 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address, reader_address, writer_address
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place, count_missing
 from sparkmirror.control.fact_writer import FactWriter
-from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.hole_watch import HoleWatch
-from sparkmirror.control.leadership import SKEW_MARGIN_S, longest_lease_s, silence_limit_s
+from sparkmirror.control.lead import Lead
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.offset_sync_writer import OffsetSyncWriter
 from sparkmirror.control.open_transactions import TransactionWatch
@@ -29,7 +28,7 @@ from sparkmirror.control.storage import refuse_impossible_factors
 from sparkmirror.control.topic_facts import all_places, find_filling_facts
 from sparkmirror.control.upkeep import Upkeep
 from sparkmirror.control.view import View
-from sparkmirror.copy.lease import FENCE_STEP, MARKERS, NEVER, NOTHING, TRANSACTIONS, Heartbeat, Lease
+from sparkmirror.copy.lease import MARKERS, NEVER, NOTHING, TRANSACTIONS, Heartbeat, Lease
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
@@ -45,8 +44,6 @@ from sparkmirror.topology.storage import Storage
 log = logging.getLogger("sparkmirror.flow")
 
 LEADERSHIP_EVERY_S = 2.0
-# A generation lasts about one round; rounds that are planned early share it.
-FENCES_A_GENERATION = 4 * FENCE_STEP
 CALM_ENDS_S = 30.0  # how often logs' ends are asked for while nothing happens
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
@@ -76,31 +73,20 @@ class FlowKeeper:
         self._holes = HoleWatch()
         self._producer_id: int | None = None
         self._skip_producers: tuple[int, ...] = ()
-        self._unguarded_until = 0.0
-        self._fence = 0
-        self.is_calm = False  # nothing has happened for a while: long leases are wanted
         self._ends_at = 0.0
         self._fill_with = MARKERS
         self._probed_at = 0.0
         self._next_prune = 0.0
-        self._last_change = time.monotonic()
-        self._last_generation = -1
-        self._has_led = False
-        self._said_leads: bool | None = None
         self._stop = threading.Event()
-        self._ready = threading.Event()
         self._wake = threading.Event()
         self._is_stale = threading.Event()
+        self.lead = Lead(flow, self._claims, self.view, self._wake, changed)
         self._complained_at = -COMPLAIN_EVERY_S
         self._thread = threading.Thread(target=self._run, name=f"flow {flow.name}", daemon=True)
 
     def start(self) -> None:
-        """Get to know the clusters. The lead is taken only when `may_lead` was called: until then another can copy."""
+        """Get to know the clusters. The lead is taken when `lead.allow` was called."""
         self._thread.start()
-
-    def may_lead(self) -> None:
-        self._ready.set()
-        self._wake.set()
 
     def stop(self) -> None:
         """Write the last facts and leave the lead to whoever stands by."""
@@ -109,11 +95,7 @@ class FlowKeeper:
         self._thread.join(timeout=1.0)
         if not self._thread.is_alive():  # else it waits for the target, and so would this
             self.write_facts()
-        if self.view.leads:
-            try:
-                self._claims.release()
-            except SparkmirrorError as error:
-                log.debug("flow %s: the lead was not released: %s", self.flow.name, error)
+        self.lead.release()
         self.source.close()
         self.target.close()
 
@@ -135,7 +117,7 @@ class FlowKeeper:
         wanted = {(p.topic, p.partition): p for p in view.landscape.partitions}
         if stop_at is not None:
             wanted = {k: replace(p, stop_at=stop_at[k]) for k, p in wanted.items() if k in stop_at}
-        fence = self._next_fence()
+        fence = self.lead.next_fence()
         failing = self._ledger.failing(self.flow.name)
         nodes = {place: leader.node for place, leader in view.landscape.leaders.items()}
         groups = plan_leases(list(wanted), max(1, tasks), nodes, weights)
@@ -147,7 +129,7 @@ class FlowKeeper:
                 target=self._writer,
                 producer_id=self._producer_id,
                 fence=fence,
-                seconds=self._longest_s(calm),
+                seconds=self.lead.longest_s(calm=calm),
                 partitions=tuple(
                     replace(
                         wanted[k],
@@ -157,7 +139,7 @@ class FlowKeeper:
                     )
                     for k in group
                 ),
-                unguarded_wait_s=max(0.0, self._unguarded_until - time.monotonic()),
+                unguarded_wait_s=self.lead.unguarded_wait_s,
                 is_calm=calm,
                 rules=build_rules(
                     self.flow,
@@ -189,25 +171,11 @@ class FlowKeeper:
             source=self._reader,
             target=self._writer,
             producer_id=self._producer_id,
-            fence=self._next_fence(),
-            seconds=self._longest_s(calm),
+            fence=self.lead.next_fence(),
+            seconds=self.lead.longest_s(calm=calm),
             partitions=(),
             is_calm=calm,
         )
-
-    def _longest_s(self, calm: bool) -> float:
-        return longest_lease_s(self.flow.lease_s, calm=calm)
-
-    @property
-    def may_be_calm(self) -> bool:
-        """Who takes over must know how long a lease may last before one lasts so long."""
-        leader = self._claims.leader
-        return self._claims.leads() and leader is not None and leader.longest_s >= self._longest_s(True)
-
-    def _next_fence(self) -> int:
-        """Higher than every fence before, also those of earlier drivers: generations only grow."""
-        self._fence = max(self._fence + FENCE_STEP, self.view.generation * FENCES_A_GENERATION)
-        return self._fence
 
     def write_progress(self, positions: Mapping[Place, Standing], receipts: Iterable[Receipt] = ()) -> None:
         """What a round has told, of this flow and others."""
@@ -242,7 +210,7 @@ class FlowKeeper:
             try:
                 self._begin()
                 led = self.view.leads
-                self._tend_leadership()
+                self.lead.tend(self._prepare_lead)
                 self._refresh_progress()
                 if self.view.halt is not None:
                     next_look = 0.0  # as soon as it goes on
@@ -325,72 +293,11 @@ class FlowKeeper:
         self._ledger.begin_with(self.flow.name, facts)
         return facts
 
-    def _take_lead(self) -> None:
-        """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
+    def _prepare_lead(self) -> None:
+        """Another driver may have written since. Progress is read before the first lease."""
         self._read_facts()
-        earlier = self._claims.leader
-        if earlier is not None and earlier.leaves_leases and earlier.driver != self._claims.driver:
-            longest_s = earlier.longest_s or self._longest_s(True)
-            self._unguarded_until = time.monotonic() + longest_s + SKEW_MARGIN_S
         self.progress.take_lead()
-        self._is_stale.set()  # progress is read before the first lease
-        self._has_led = True
-        self.view.generation = self._claims.lead(self._longest_s(False))
-        self._note_leadership()
-
-    def _tend_leadership(self) -> None:
-        self._claims.refresh()
-        self._note_leadership()
-        silent_s = time.monotonic() - self._last_change
-        if self.view.leads:
-            wants_calm = self.is_calm and not self.may_be_calm
-            if silent_s >= self.flow.lease_s or wants_calm or self._claims.has_rest_to_say:
-                self.view.generation = self._claims.lead(self._longest_s(self.is_calm))
-                self._note_leadership()
-        elif self._ready.is_set() and (not self._has_led or self._is_vacant(silent_s)):
-            self._take_lead()
-
-    def _is_vacant(self, silent_s: float) -> bool:
-        leader = self._claims.leader
-        return leader is None or leader.released or silent_s > silence_limit_s(self.flow.lease_s)
-
-    def _note_leadership(self) -> None:
-        self._note_halt()
-        leader = self._claims.leader
-        generation = leader.generation if leader else -1
-        if generation != self._last_generation:
-            self._last_generation, self._last_change = generation, time.monotonic()
-        leads = self._claims.leads()
-        if leads == self._said_leads or not self._has_led:
-            return
-        self.view.leads = self._said_leads = leads
-        if leads:
-            log.info("flow %s: leads, with producer id %d", self.flow.name, self._producer_id)
-        else:
-            log.warning("flow %s: another driver leads, standing by", self.flow.name)
-        self._changed()
-
-    def _note_halt(self) -> None:
-        halt = self._claims.halt
-        if halt == self.view.halt:
-            return
-        self.view.halt = halt
-        if halt:
-            log.warning("flow %s: %s", self.flow.name, halt_text(self.flow.name, halt))
-        else:
-            log.info("flow %s: goes on, the halt was lifted", self.flow.name)
-        self._changed()
-
-    @property
-    def owes_rest(self) -> bool:
-        """Whether it leads a halted flow and `note_rest` was not called yet."""
-        return self.view.leads and self.view.halt is not None and self._claims.rested != self.view.halt.number
-
-    def note_rest(self) -> None:
-        """Nothing of the halted flow is under way, and its progress is written: whoever halted it waits for this."""
-        if self.view.halt is not None:
-            self._claims.rested = self.view.halt.number
-            self._wake.set()
+        self._is_stale.set()
 
     def _look(self) -> None:
         with admin_step(self.flow):
@@ -424,7 +331,7 @@ class FlowKeeper:
         landscape = self.view.landscape
         assert landscape is not None
         with admin_step(self.flow):
-            if self.view.ends is None or not self.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
+            if self.view.ends is None or not self.lead.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
                 self.view.ends = self._discovery.fetch_ends(landscape.partitions, self.progress.written)
                 self._ends_at = time.monotonic()
                 self._claims.seen = Seen.of(int(time.time() * 1000), count_missing(self.view.ends))

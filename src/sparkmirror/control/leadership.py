@@ -1,13 +1,16 @@
-"""When a leader counts as gone, and how long its leases may last. Pure."""
+"""When a leader counts as gone, how long its leases may last, and how they are fenced. Pure."""
 
 from __future__ import annotations
 
+from sparkmirror.copy.lease import FENCE_STEP
 from sparkmirror.offsets.claims import Leadership
 
 SILENT_ROUNDS = 3  # a leader that misses so many rounds is taken over from
 SKEW_MARGIN_S = 2.0
 CALM_LEASE_S = 60.0  # a round while nothing happens
 LONGEST_LEASE = 2  # times lease.seconds, if no successor comes
+# A generation lasts about one round; rounds that are planned early share it.
+FENCES_A_GENERATION = 4 * FENCE_STEP
 
 
 def silence_limit_s(lease_s: float) -> float:
@@ -24,3 +27,20 @@ def is_running(leader: Leadership | None, lease_s: float, now_ms: float) -> bool
     if leader is None or leader.released:
         return False
     return now_ms - leader.written_ms <= silence_limit_s(lease_s) * 1000
+
+
+def is_vacant(leader: Leadership | None, silent_s: float, lease_s: float) -> bool:
+    """As one who stands by sees it, by how long it has heard nothing new."""
+    return leader is None or leader.released or silent_s > silence_limit_s(lease_s)
+
+
+def unguarded_s(earlier: Leadership | None, driver: str, lease_s: float) -> float:
+    """How long leases of the leader before `driver` may still write."""
+    if earlier is None or not earlier.leaves_leases or earlier.driver == driver:
+        return 0.0
+    return (earlier.longest_s or longest_lease_s(lease_s, calm=True)) + SKEW_MARGIN_S
+
+
+def next_fence(last: int, generation: int) -> int:
+    """Above the last one, and above all of earlier generations."""
+    return max(last + FENCE_STEP, generation * FENCES_A_GENERATION)

@@ -171,8 +171,8 @@ class Mirror:
         calm = calm and not any(self.ledger.troubled(keeper.flow.name) for keeper in self.keepers)
         calm = calm and not (self.groups and self._round and self._is_short_of_slots(len(self._round.states)))
         for keeper in self.keepers:
-            keeper.is_calm = calm
-        return calm and all(keeper.may_be_calm for keeper in self.keepers)
+            keeper.lead.is_calm = calm
+        return calm and all(keeper.lead.may_be_calm for keeper in self.keepers)
 
     def _note_news(self) -> None:
         """Something was copied, or stands still."""
@@ -292,7 +292,7 @@ class Mirror:
         if len(by_rows) < len(self.keepers) or self._emits:
             self.queries = [self._start_query(name) for name in QUERIES]
         for keeper in self.keepers:
-            keeper.may_lead()
+            keeper.lead.allow()
         for groups in self.groups:
             groups.start()
         log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")
@@ -379,7 +379,7 @@ class Mirror:
         """A halted flow is at rest when no lease of it is out, all is written and nobody is at its groups."""
         for keeper in self.keepers:
             flow = keeper.flow.name
-            if not keeper.owes_rest or (self._desk is not None and self._desk.holds(flow)):
+            if not keeper.lead.owes_rest or (self._desk is not None and self._desk.holds(flow)):
                 self._still_since.pop(flow, None)
                 continue
             still_s = time.monotonic() - self._still_since.setdefault(flow, time.monotonic())
@@ -387,7 +387,7 @@ class Mirror:
             is_told = keeper.progress.is_told_all(hints) or still_s >= RECEIPTS_WAIT_S
             if is_told and not any(groups.is_busy for groups in self.groups if groups.flow.name == flow):
                 self._write_last(flow, hints)
-                keeper.note_rest()
+                keeper.lead.note_rest()
 
     def _keeper(self, flow: str) -> FlowKeeper:
         return next(k for k in self.keepers if k.flow.name == flow)

@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
-from sparkmirror.control.flow import FENCES_A_GENERATION, LONGEST_PAUSE_S
-from sparkmirror.control.leadership import longest_lease_s, silence_limit_s
+from sparkmirror.control.flow import LONGEST_PAUSE_S
+from sparkmirror.control.leadership import FENCES_A_GENERATION, longest_lease_s, silence_limit_s
 from sparkmirror.control.state_logs import LogReader
 from sparkmirror.control.state_plan import ImportPlan, plan_import, split_places
 from sparkmirror.control.storage import refuse_impossible_factors

@@ -1,10 +1,10 @@
-"""An outsider takes a flow for running while its leader's newest record is young."""
+"""Who counts as leading, what it may still write when another takes over, and fences that only grow."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from sparkmirror.control.leadership import is_running
+from sparkmirror.control.leadership import FENCES_A_GENERATION, is_running, is_vacant, next_fence, unguarded_s
 from sparkmirror.offsets.claims import Leadership
 
 LEADER = Leadership(3, "d", False, written_ms=1_000_000)
@@ -23,3 +23,27 @@ def test_a_clock_that_is_behind_does_not_matter() -> None:
 def test_nobody_and_a_leader_that_has_released_do_not_run() -> None:
     assert not is_running(None, 10, 1_000_000)
     assert not is_running(replace(LEADER, released=True), 10, 1_000_000)
+
+
+def test_one_who_stands_by_takes_over_from_the_silent_and_the_released() -> None:
+    assert is_vacant(None, 0, 10) and is_vacant(replace(LEADER, released=True), 0, 10)
+    assert not is_vacant(LEADER, 32, 10) and is_vacant(LEADER, 32.1, 10)
+
+
+def test_leases_of_the_leader_before_are_waited_for() -> None:
+    assert unguarded_s(replace(LEADER, longest_s=20), "e", 10) == 22
+    assert unguarded_s(LEADER, "e", 10) == 82, "it does not say how long they last: as long as any"
+    assert unguarded_s(replace(LEADER, longest_s=20, released=True, unsure=True), "e", 10) == 22
+
+
+def test_leases_of_nobody_of_its_own_and_of_one_that_has_released_are_not() -> None:
+    assert unguarded_s(None, "e", 10) == unguarded_s(LEADER, "d", 10) == 0
+    assert unguarded_s(replace(LEADER, released=True), "e", 10) == 0
+
+
+def test_fences_of_a_generation_are_above_all_before() -> None:
+    fences = [0]
+    for generation in (3, 3, 3, 4, 4, 9):
+        fences.append(next_fence(fences[-1], generation))
+    assert fences == sorted(set(fences))
+    assert fences[1] == 3 * FENCES_A_GENERATION and fences[4] == 4 * FENCES_A_GENERATION
