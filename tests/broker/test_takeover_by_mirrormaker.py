@@ -23,6 +23,7 @@ ONE_BROKER = {
     "checkpoints.topic.replication.factor": "1",
     "heartbeats.topic.replication.factor": "1",
     "offset-syncs.topic.replication.factor": "1",
+    "emit.heartbeats.enabled": "false",  # else a topic is left on a source that other tests share
 }
 
 

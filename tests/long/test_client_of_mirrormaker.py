@@ -14,7 +14,7 @@ from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.log import fetch_batch_at
 from tests.conftest import Pair
-from tests.support.kafka_client import await_condition, create_topic, produce
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce
 from tests.support.mirror_clients import JavaMirrorClient, Question, ask_ours
 from tests.support.mirror_process import properties
 
@@ -62,6 +62,7 @@ def test_both_clients_agree_on_what_mirrormaker_wrote(pair: Pair, topic: str) ->
 
         await_condition(offsets_are_there, "checkpoints of both groups", 120)
         await_condition(lambda: f"{alias}.heartbeats" in client.heartbeat_topics(), "heartbeats from afar", 60)
+    delete_topic(pair.source, "heartbeats")  # others share the source
     java = JavaMirrorClient()
     try:
         theirs = java.ask(question)

@@ -16,7 +16,7 @@ STAGE = 30_000
 ONE_BROKER = {
     f"{name}.replication.factor": "1"
     for name in ("status.storage", "config.storage", "checkpoints.topic", "heartbeats.topic", "offset-syncs.topic")
-}
+} | {"emit.heartbeats.enabled": "false"}  # else a topic is left on a source that other tests share
 
 pytestmark = pytest.mark.timeout(400)
 

@@ -38,12 +38,11 @@ class LocalMirror:
         self._rounds = 0
 
     def await_topics(self, partitions: int) -> None:
-        """Until so many partitions can be copied, besides heartbeats that other tests left on the source."""
+        """Until so many partitions can be copied."""
 
         def is_seen() -> bool:
             view = self.keeper.view
-            found = view.landscape.partitions if view.leads and view.landscape else ()
-            return sum(not p.topic.endswith("heartbeats") for p in found) == partitions
+            return view.leads and view.landscape is not None and len(view.landscape.partitions) == partitions
 
         await_condition(is_seen, f"{partitions} partitions", 30)
 
