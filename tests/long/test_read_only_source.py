@@ -78,7 +78,8 @@ def test_mirroring_checkpoints_and_group_sync_write_nothing_to_the_source(
             120,
         )
         assert total(pair.target, remotes[0][0]) == RECORDS
-        assert total(pair.target, f"mm2-offset-syncs.{ALIAS}.internal") > 0
+        syncs = f"mm2-offset-syncs.{ALIAS}.internal"
+        await_condition(lambda: total(pair.target, syncs) > 0, "offset syncs, which are written every two seconds", 10)
         with MirrorClient(pair.target) as client:
             found = client.remote_consumer_offsets(topic, ALIAS)
         assert {place: found[Remote(*place)].offset for place in remotes} == dict(zip(remotes, (100, 40), strict=True))
