@@ -1,4 +1,7 @@
-"""A token endpoint on a loopback port: it gives unsecured tokens to who knows the secret, and is ill on demand."""
+"""A token endpoint on a loopback port: it gives unsecured tokens to who knows the secret, and is ill on demand.
+
+Who signs with the key that belongs to `key` is known to it, too.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,10 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
 from sparkmirror.net.sasl.tokens import make_unsecured
 
 CLIENT, SECRET = "mirror", "s3cret-of-the-endpoint"
@@ -22,21 +29,23 @@ class AskedToken(NamedTuple):
 
 
 class TokenEndpoint:
-    def __init__(self, subject: str = "mirror", tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, subject: str = "mirror", tls: ssl.SSLContext | None = None, key: rsa.RSAPublicKey | None = None
+    ) -> None:
         self.life_s = 3600.0
         self.status = 200
         self.body: bytes | None = None
         self.delay_s = 0.0
         self.asked: list[AskedToken] = []
         self.given: list[str] = []
-        self._subject = subject
+        self._subject, self._key = subject, key
         self._news = threading.Condition()
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 size = int(self.headers["Content-Length"])
-                status, body = endpoint._answer(self.headers["Authorization"], self.rfile.read(size).decode())
+                status, body = endpoint._answer(self.headers["Authorization"] or "", self.rfile.read(size).decode())
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -75,9 +84,10 @@ class TokenEndpoint:
         time.sleep(self.delay_s)
         credentials = base64.b64decode(authorization.removeprefix("Basic ")).decode()
         with self._news:
-            self.asked.append(AskedToken(urllib.parse.parse_qs(form), credentials))
+            asked = AskedToken(urllib.parse.parse_qs(form), credentials)
+            self.asked.append(asked)
             self._news.notify_all()
-            if credentials != f"{CLIENT}:{SECRET}":
+            if credentials != f"{CLIENT}:{SECRET}" and not self._is_signed(asked.form):
                 return 401, b'{"error": "invalid_client"}'
             if self.status != 200 or self.body is not None:
                 return self.status, self.body or b""
@@ -88,3 +98,20 @@ class TokenEndpoint:
             }
             self.given.append(make_unsecured(options, time.time()).text)
             return 200, json.dumps({"access_token": self.given[-1]}).encode()
+
+    def _is_signed(self, form: dict[str, list[str]]) -> bool:
+        """By the key's owner, for now."""
+        (assertion,) = form.get("client_assertion") or form.get("assertion") or [""]
+        content, _, signature = assertion.rpartition(".")
+        if self._key is None or not content:
+            return False
+        try:
+            self._key.verify(decode(signature), content.encode(), padding.PKCS1v15(), hashes.SHA256())
+        except InvalidSignature:
+            return False
+        claims = json.loads(decode(content.split(".")[1]))
+        return bool(claims["nbf"] <= time.time() < claims["exp"])
+
+
+def decode(part: str) -> bytes:
+    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))

@@ -9,8 +9,8 @@ import re
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from sparkmirror.config.assertions import Assertion, Get, read_assertion, wants_assertion
 from sparkmirror.config.jaas import (
     KERBEROS_MODULE,
     OAUTH_MODULE,
@@ -28,6 +28,7 @@ KRB5_CONF_KEY = "sasl.kerberos.krb5.conf"  # not for files: where -Djava.securit
 URL_KEY = "sasl.oauthbearer.token.endpoint.url"
 RETRIEVER_KEY = "sasl.oauthbearer.jwt.retriever.class"
 FILE_RETRIEVER, ENDPOINT_RETRIEVER = "FileJwtRetriever", "ClientCredentialsJwtRetriever"
+ASSERTION_RETRIEVER = "JwtBearerJwtRetriever"
 
 _EXTENSION = re.compile(r"[A-Za-z]+")
 _MODULES = {
@@ -80,13 +81,19 @@ class Refreshing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenLogin:
-    """One of `file`, `endpoint` and `claims` says where the token comes from; claims make an unsecured one."""
+    """One of `file`, `endpoint` and `claims` says where the token comes from; claims make an unsecured one.
+
+    `assertion`: by it the endpoint knows us, and not by a secret. `is_bearer`: it is what the token is given for
+    (RFC 7523, 2.1), and not only who asks (2.2).
+    """
 
     mechanism: str = OAUTHBEARER
     file: str = ""
     endpoint: str = ""
     client_id: str = ""
     client_secret: str = field(default="", repr=False)
+    assertion: Assertion | None = None
+    is_bearer: bool = False
     scope: str = ""
     urlencode: bool = False
     claims: tuple[tuple[str, str], ...] = ()
@@ -97,10 +104,6 @@ class TokenLogin:
 
 
 Login = PasswordLogin | KerberosLogin | TokenLogin
-
-
-class _Get(Protocol):
-    def __call__(self, key: str, default: str = "") -> str: ...
 
 
 def read_login(settings: Mapping[str, str]) -> Login:
@@ -142,7 +145,7 @@ def _require(module: LoginModule, option: str) -> str:
     return value
 
 
-def _read_kerberos(module: LoginModule, get: _Get) -> KerberosLogin:
+def _read_kerberos(module: LoginModule, get: Get) -> KerberosLogin:
     options = module.options
     named = {name for name in (get("sasl.kerberos.service.name"), options.get("serviceName", "")) if name}
     if len(named) != 1:
@@ -167,7 +170,7 @@ def _read_kerberos(module: LoginModule, get: _Get) -> KerberosLogin:
     )
 
 
-def _read_token(module: LoginModule, get: _Get) -> TokenLogin:
+def _read_token(module: LoginModule, get: Get) -> TokenLogin:
     options, url = module.options, get(URL_KEY)
     claims = {name: value for name, value in options.items() if name.startswith("unsecuredLogin")}
     extensions = {
@@ -188,13 +191,18 @@ def _read_token(module: LoginModule, get: _Get) -> TokenLogin:
     scheme, path = _split_url(url)
     is_file = scheme == "file"
     retriever = get(RETRIEVER_KEY).rpartition(".")[2]
-    if retriever == (ENDPOINT_RETRIEVER if is_file else FILE_RETRIEVER):
+    if retriever in ((ENDPOINT_RETRIEVER, ASSERTION_RETRIEVER) if is_file else (FILE_RETRIEVER,)):
         raise ValueError(f"{RETRIEVER_KEY}: {retriever} does not read {scheme}: addresses, as {URL_KEY} has one")
+    is_bearer = retriever == ASSERTION_RETRIEVER
+    assertion = read_assertion(get) if not is_file and (is_bearer or wants_assertion(get)) else None
+    by_secret = not is_file and assertion is None
     return TokenLogin(
         file=urllib.parse.unquote(path) if is_file else "",
         endpoint="" if is_file else url,
-        client_id="" if is_file else _of_client(module, get, "client.id", "clientId"),
-        client_secret="" if is_file else _of_client(module, get, "client.secret", "clientSecret"),
+        client_id="" if is_file else _of_client(module, get, "client.id", "clientId", is_needed=by_secret),
+        client_secret=_of_client(module, get, "client.secret", "clientSecret") if by_secret else "",
+        assertion=assertion,
+        is_bearer=is_bearer,
         scope=get("sasl.oauthbearer.scope") or options.get("scope", ""),
         urlencode=get("sasl.oauthbearer.header.urlencode", "false").lower() == "true",
         extensions=tuple(sorted(extensions.items())),
@@ -224,18 +232,18 @@ def _split_url(url: str) -> tuple[str, str]:
     return parts.scheme, parts.path
 
 
-def _of_client(module: LoginModule, get: _Get, key: str, option: str) -> str:
+def _of_client(module: LoginModule, get: Get, key: str, option: str, *, is_needed: bool = True) -> str:
     """The key stands above the option, as in Kafka 4.1 and later."""
     full = f"sasl.oauthbearer.client.credentials.{key}"
     value = get(full) or module.options.get(option, "")
-    if not value:
+    if is_needed and not value:
         raise ValueError(
             f'{full}: expected what the token endpoint knows us by, here or as {option}="..." in {JAAS_KEY}'
         )
     return value
 
 
-def _read_refreshing(get: _Get) -> Refreshing:
+def _read_refreshing(get: Get) -> Refreshing:
     scales = {
         "window_factor": ("sasl.login.refresh.window.factor", 1.0),
         "window_jitter": ("sasl.login.refresh.window.jitter", 1.0),

@@ -94,6 +94,7 @@ _SASL_VALUES = (
     ("PLAIN", "GSSAPI"),
     (f'{PLAIN_MODULE} required username="a" password="b";', f'{SCRAM_MODULE} required username="c" password="d";'),
     ("FileJwtRetriever", "DefaultJwtRetriever"),
+    ("RS256", "ES256"),
     ("SaslClientCallbackHandler", "OAuthBearerSaslClientCallbackHandler"),
     ("OAuthBearerLoginCallbackHandler", "OAuthBearerUnsecuredLoginCallbackHandler"),
     ("DefaultLogin", "KerberosLogin"),

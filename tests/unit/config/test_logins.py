@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sparkmirror.config.assertions import Assertion
 from sparkmirror.config.jaas import KERBEROS_MODULE, OAUTH_MODULE, PLAIN_MODULE, SCRAM_MODULE
 from sparkmirror.config.logins import KerberosLogin, PasswordLogin, TokenLogin, read_login
 from sparkmirror.config.mirror import parse_mirror_config
@@ -18,6 +19,7 @@ SCRAM = {
 }
 URL = "sasl.oauthbearer.token.endpoint.url"
 CLIENT = "sasl.oauthbearer.client.credentials.client"
+ASSERTION, RETRIEVER = "sasl.oauthbearer.assertion", "sasl.oauthbearer.jwt.retriever.class"
 BASE = "clusters = a, b\na.bootstrap.servers = h:1\nb.bootstrap.servers = i:1\na->b.enabled = true\n"
 
 
@@ -57,6 +59,22 @@ def test_tokens_of_each_kind() -> None:
     assert "hush" not in repr(by_options)
 
 
+def test_a_statement_stands_in_place_of_the_secret_by_kafkas_rules() -> None:
+    made = {**token(), URL: "https://h/t", f"{ASSERTION}.claim.iss": "me", f"{ASSERTION}.private.key.file": "/k"}
+    login = read_login(made | {f"{ASSERTION}.private.key.passphrase": "hush", f"{ASSERTION}.claim.exp.seconds": "9"})
+    assert isinstance(login, TokenLogin) and not login.is_bearer
+    expected = Assertion(key_file="/k", passphrase="hush", claims=(("iss", "me"),), valid_s=9)
+    assert (login.assertion, login.client_secret) == (expected, "")
+    assert "hush" not in repr(login)
+    in_file = read_login(made | {f"{ASSERTION}.file": "/a", f"{CLIENT}.id": "i"})
+    assert isinstance(in_file, TokenLogin) and (in_file.assertion, in_file.client_id) == (Assertion(file="/a"), "i")
+    only_key = {**made, f"{ASSERTION}.claim.iss": "", f"{CLIENT}.id": "i", f"{CLIENT}.secret": "hush"}
+    by_secret = read_login(only_key)
+    assert isinstance(by_secret, TokenLogin) and by_secret.assertion is None
+    bearer = read_login(only_key | {RETRIEVER: "org.apache.kafka.common.security.oauthbearer.JwtBearerJwtRetriever"})
+    assert isinstance(bearer, TokenLogin) and bearer.is_bearer and bearer.assertion == Assertion(key_file="/k")
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -77,6 +95,9 @@ def test_tokens_of_each_kind() -> None:
             token(unsecuredLoginStringClaim_sub="me", unsecuredLoginNumberClaim_n="hush"),
             "sasl.jaas.config: unsecuredLoginNumberClaim_n: expected a number",
         ),
+        ({**token(), URL: "https://h/t", f"{ASSERTION}.claim.iss": "me"}, f"{ASSERTION}.private.key.file: expected"),
+        ({**token(), URL: "https://h/t", RETRIEVER: "JwtBearerJwtRetriever"}, f"{ASSERTION}.private.key.file: expect"),
+        ({**token(), URL: "file:/t", RETRIEVER: "JwtBearerJwtRetriever"}, "JwtBearerJwtRetriever does not read file:"),
         ({**token(), URL: "http://h/x"}, f"{CLIENT}.id: expected what the token endpoint knows us by"),
         ({**token(extension_auth="x"), URL: "file:/t"}, "extension_auth"),
         (

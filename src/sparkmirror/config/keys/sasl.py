@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from sparkmirror.config import values as v
+from sparkmirror.config.assertions import (
+    ALGORITHM_KEY,
+    ALGORITHMS,
+    FILE_KEY,
+    KEY_FILE_KEY,
+    PASSPHRASE_KEY,
+    TEMPLATE_KEY,
+)
 from sparkmirror.config.jaas import jaas_text
 from sparkmirror.config.keys.key import Key, Reader, State
-from sparkmirror.config.logins import ENDPOINT_RETRIEVER, FILE_RETRIEVER, JAAS_KEY, MECHANISMS, RETRIEVER_KEY, URL_KEY
+from sparkmirror.config.logins import (
+    ASSERTION_RETRIEVER,
+    ENDPOINT_RETRIEVER,
+    FILE_RETRIEVER,
+    JAAS_KEY,
+    MECHANISMS,
+    RETRIEVER_KEY,
+    URL_KEY,
+)
 
 _JAVA = "a Java class can't run here"
-_KNOWN_TOKENS = "a token comes from a file or by client credentials"
-_TICKETS = "Kerberos' own library takes a new ticket from the keytab before the last one ends"
+_KNOWN_TOKENS = "a token comes from a file, by client credentials or for an assertion"
+_RETRIEVERS = ("DefaultJwtRetriever", FILE_RETRIEVER, ENDPOINT_RETRIEVER, ASSERTION_RETRIEVER)
+_TICKETS = "new tickets are taken from the keytab before the last ones end, at 80 % of their life"
 _BROKERS = "a token is the broker's to judge"
 
 _NUMBER = v.integer(0, v.LONG_MAX)
@@ -22,11 +39,22 @@ _IN_FORCE: tuple[tuple[str, _Parse], ...] = (
     (JAAS_KEY, jaas_text),
     ("sasl.kerberos.service.name", v.text),
     (URL_KEY, v.text),
-    (RETRIEVER_KEY, v.refused(_KNOWN_TOKENS, "DefaultJwtRetriever", FILE_RETRIEVER, ENDPOINT_RETRIEVER)),
+    (RETRIEVER_KEY, v.refused(_KNOWN_TOKENS, *_RETRIEVERS)),
     ("sasl.oauthbearer.client.credentials.client.id", v.text),
     ("sasl.oauthbearer.client.credentials.client.secret", v.text),
     ("sasl.oauthbearer.scope", v.text),
     ("sasl.oauthbearer.header.urlencode", v.boolean),
+    (FILE_KEY, v.text),
+    (KEY_FILE_KEY, v.text),
+    (PASSPHRASE_KEY, v.text),
+    (TEMPLATE_KEY, v.text),
+    (ALGORITHM_KEY, lambda value: v.one_of(*ALGORITHMS)(value.upper())),
+    ("sasl.oauthbearer.assertion.claim.aud", v.text),
+    ("sasl.oauthbearer.assertion.claim.iss", v.text),
+    ("sasl.oauthbearer.assertion.claim.sub", v.text),
+    ("sasl.oauthbearer.assertion.claim.exp.seconds", v.integer(0, 86_400)),
+    ("sasl.oauthbearer.assertion.claim.nbf.seconds", v.integer(0, 3_600)),
+    ("sasl.oauthbearer.assertion.claim.jti.include", v.boolean),
     ("sasl.login.connect.timeout.ms", v.integer(1, v.INT_MAX)),
     ("sasl.login.read.timeout.ms", v.integer(1, v.INT_MAX)),
     ("sasl.login.refresh.buffer.seconds", _NUMBER),
@@ -60,20 +88,6 @@ _IMPOSSIBLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sasl.login.class", ("DefaultLogin", "KerberosLogin", "OAuthBearerRefreshingLogin")),
     ("sasl.oauthbearer.jwt.validator.class", ("DefaultJwtValidator", "ClientJwtValidator")),
 )
-# A token for a signed assertion (RFC 7523).
-_LATER: tuple[tuple[str, _Parse], ...] = (
-    ("sasl.oauthbearer.assertion.algorithm", v.text),
-    ("sasl.oauthbearer.assertion.claim.aud", v.text),
-    ("sasl.oauthbearer.assertion.claim.exp.seconds", _NUMBER),
-    ("sasl.oauthbearer.assertion.claim.iss", v.text),
-    ("sasl.oauthbearer.assertion.claim.jti.include", v.boolean),
-    ("sasl.oauthbearer.assertion.claim.nbf.seconds", _NUMBER),
-    ("sasl.oauthbearer.assertion.claim.sub", v.text),
-    ("sasl.oauthbearer.assertion.file", v.text),
-    ("sasl.oauthbearer.assertion.private.key.file", v.text),
-    ("sasl.oauthbearer.assertion.private.key.passphrase", v.text),
-    ("sasl.oauthbearer.assertion.template.file", v.text),
-)
 
 
 def sasl_keys(readers: tuple[Reader, ...]) -> Iterator[Key[object]]:
@@ -86,5 +100,3 @@ def sasl_keys(readers: tuple[Reader, ...]) -> Iterator[Key[object]]:
         yield key(name, parse, State.BETTER, why)
     for name, harmless in _IMPOSSIBLE:
         yield key(name, v.refused(_JAVA, *harmless), State.IMPOSSIBLE, _JAVA)
-    for name, parse in _LATER:
-        yield key(name, parse, State.LATER)

@@ -1,4 +1,4 @@
-"""Asks a token endpoint as RFC 6749, section 4.4, has it: client id and secret for a token."""
+"""Asks an endpoint for a token: by client id and secret (RFC 6749, section 4.4) or by a signed statement (RFC 7523)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ from sparkmirror.net.security import Security
 
 MOST_BYTES = 1 << 20
 _WORTH_A_RETRY = {408, 425, 429, 500, 502, 503, 504}
+_BEARER_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_BY_SECRET = (
+    "sasl.oauthbearer.client.credentials.* and sasl.oauthbearer.scope (or clientId, clientSecret and scope in "
+    "sasl.jaas.config)"
+)
+_BY_ASSERTION = "sasl.oauthbearer.assertion.* and sasl.oauthbearer.scope, and that the clock of this machine is right"
 _ERROR_WORD = re.compile(r"[a-z_]{1,40}")
 
 
@@ -63,8 +70,7 @@ def _ask(login: TokenLogin) -> tuple[str, float | None]:
     if status not in (200, 201):
         raise AuthenticationError(
             f"{URL_KEY}: the token endpoint {_shown(login)} refuses with status {status}{_said(body)}: check "
-            "sasl.oauthbearer.client.credentials.* and sasl.oauthbearer.scope (or clientId, clientSecret and scope in "
-            "sasl.jaas.config)"
+            f"{_BY_ASSERTION if login.assertion else _BY_SECRET}"
         )
     return _read_answer(login, body)
 
@@ -72,7 +78,7 @@ def _ask(login: TokenLogin) -> tuple[str, float | None]:
 def _post(login: TokenLogin) -> tuple[int, bytes]:
     url = urllib.parse.urlsplit(login.endpoint)
     timeout_s = time_left(login.refreshing.connect_timeout_s)
-    form = {"grant_type": "client_credentials"} | ({"scope": login.scope} if login.scope else {})
+    form = _form(login)
     connection: http.client.HTTPConnection
     if url.scheme == "https":
         connection = http.client.HTTPSConnection(
@@ -84,16 +90,29 @@ def _post(login: TokenLogin) -> tuple[int, bytes]:
         connection.connect()
         connection.sock.settimeout(time_left(login.refreshing.read_timeout_s))
         path = urllib.parse.urlunsplit(("", "", url.path or "/", url.query, ""))
-        headers = {
-            "Authorization": f"Basic {_credentials(login)}",
-            "Accept": "application/json",
-            "Content-Type": "application/x-www-form-urlencoded",
-        }
+        headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
+        if login.assertion is None:
+            headers["Authorization"] = f"Basic {_credentials(login)}"
         connection.request("POST", path, urllib.parse.urlencode(form), headers)
         answer = connection.getresponse()
         return answer.status, answer.read(MOST_BYTES)
     finally:
         connection.close()
+
+
+def _form(login: TokenLogin) -> dict[str, str]:
+    form = {"grant_type": _BEARER_GRANT if login.is_bearer else "client_credentials"}
+    if login.scope:
+        form["scope"] = login.scope
+    if login.assertion is None:
+        return form
+    from sparkmirror.net.sasl.assertions import make_assertion  # noqa: PLC0415 - only who needs it loads it
+
+    signed = make_assertion(login.assertion, time.time())
+    if login.is_bearer:
+        return form | {"assertion": signed}
+    who = {"client_id": login.client_id} if login.client_id else {}
+    return form | who | {"client_assertion_type": _ASSERTION_TYPE, "client_assertion": signed}
 
 
 def _context(login: TokenLogin) -> ssl.SSLContext:
