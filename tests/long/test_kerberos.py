@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from sparkmirror.config.logins import KerberosLogin, read_login
 from sparkmirror.embedded import KafkaCluster, start_clusters
 from sparkmirror.embedded.java import STOCK_JVM_FLAGS
 from sparkmirror.embedded.ports import HOST
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.sasl import tickets
 from tests.support import sasl
 from tests.support.certificates import Authority
 from tests.support.java_reader import JavaReader
-from tests.support.kafka_client import assert_same, create_topic, produce, read_all
+from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
 from tests.support.kdc import REALM, Kdc, find_kit
 from tests.support.kerberos import SERVICE, Realm, kerberos_realm
 from tests.support.local_mirror import mirroring
@@ -29,6 +32,8 @@ pytestmark = pytest.mark.timeout(300)
 SEEDS = Path(__file__).parents[1] / "fixtures" / "seeds"
 SHORT = "KRBSHORT"
 SESSION_S = 2.0
+TICKET_S = 10
+LONGEST_WAIT_S = 2.0
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +78,47 @@ def test_a_flow_goes_on_through_the_ends_of_its_sessions(
             produce(servers, topic, [{"value": b"%d" % n, "partition": n % 3} for n in range(500)])
             assert sum(receipt.records for receipt in mirror.round(1.2 * SESSION_S)) == 500, number
     assert_same(read_all(servers, topic), read_all(servers, f"{mirror.flow.source.alias}.{topic}"))
+
+
+def test_tickets_are_renewed_before_they_end_and_a_kdc_that_hangs_holds_nothing_up(
+    realm: Realm, broker: KafkaCluster, topic: str, tmp_path: Path
+) -> None:
+    """One lease, over sessions of 2 s and three lives of tickets. The KDC hangs when it is asked for one of them."""
+    servers, short = broker.bootstrap_servers, broker.servers_of(SHORT)
+    create_topic(servers, topic, 1)
+    settings = realm.settings_of("shortlived", TICKET_S)
+    file = sasl.write_asking_flow(tmp_path, short, short, topic, read=settings, write=settings)
+    login = read_login(settings)
+    assert isinstance(login, KerberosLogin)
+    with mirroring(file) as mirror, ThreadPoolExecutor(1) as pool:
+        mirror.await_topics(1)
+        lease = pool.submit(mirror.round, 3.2 * TICKET_S)
+        keeper, waits = tickets._keeper(login), []
+
+        def copy_for(seconds: float) -> None:
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                produce(servers, topic, [{"value": b"x"}])
+                began = time.monotonic()
+                await_condition(lambda: total(servers, remote) == total(servers, topic), "the record", 20)
+                waits.append(time.monotonic() - began)
+
+        remote = f"{mirror.flow.source.alias}.{topic}"
+        await_condition(lambda: remote in topics(servers), remote)
+        seen = [keeper._tickets]
+        copy_for(1.1 * TICKET_S)
+        seen.append(keeper._tickets)
+        left_s = keeper._tickets.left_s  # type: ignore[union-attr]
+        with realm.kdc.held():
+            copy_for(0.8 * left_s)  # in this time the next ones are due
+            assert keeper._tickets is seen[-1]
+        copy_for(TICKET_S)
+        seen.append(keeper._tickets)
+        lease.result()
+    assert len(set(map(id, seen))) == 3
+    print(f"\n{len(waits)} records over tickets of {TICKET_S} s, the slowest after {max(waits):.2f} s")
+    assert max(waits) < LONGEST_WAIT_S
+    assert_same(read_all(servers, topic), read_all(servers, remote))
 
 
 def test_each_refusal_says_what_to_do(

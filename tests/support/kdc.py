@@ -7,15 +7,17 @@ Python package `gssapi` is the installed one, or is built there against the unpa
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,12 +131,22 @@ class Kdc:
         self._process.terminate()
         self._process.wait(10)
 
-    def add(self, principal: str) -> Path:
-        """Its keytab."""
+    def add(self, principal: str, life_s: int = 3600) -> Path:
+        """Its keytab. Its tickets last so long."""
         keytab = self._folder / f"{principal.replace('/', '-')}.keytab"
-        self._admin("kadmin.local", "-q", f"addprinc -randkey {principal}")
+        self._admin("kadmin.local", "-q", f"addprinc -randkey -maxlife {life_s}s {principal}")
         self._admin("kadmin.local", "-q", f"ktadd -k {keytab} {principal}")
         return keytab
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """It takes connections and does not answer."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def _admin(self, program: str, *arguments: str) -> None:
         _run([self._kit.program(program), *arguments], env=self._variables())

@@ -37,9 +37,9 @@ class Realm:
         given = {"useKeyTab": "true", "keyTab": str(self.keytab), "principal": f"{CLIENT}@{REALM}"}
         return sasl.jaas(KERBEROS_MODULE, **(given | options))
 
-    def settings_of(self, principal: str) -> dict[str, str]:
-        """Of somebody new, for whom no ticket is at hand."""
-        return self.client_settings(keyTab=str(self.kdc.add(principal)), principal=f"{principal}@{REALM}")
+    def settings_of(self, principal: str, life_s: int = 3600) -> dict[str, str]:
+        """Of somebody new, for whom no ticket is at hand. His tickets last so long."""
+        return self.client_settings(keyTab=str(self.kdc.add(principal, life_s)), principal=f"{principal}@{REALM}")
 
     def client_settings(self, **options: str) -> dict[str, str]:
         return {"security.protocol": "SASL_PLAINTEXT", "sasl.jaas.config": self.client_login(**options), **SERVICE}

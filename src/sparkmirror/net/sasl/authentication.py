@@ -15,7 +15,7 @@ from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest, S
 
 from sparkmirror.config.logins import GSSAPI, OAUTHBEARER, KerberosLogin, Login, TokenLogin, read_login
 from sparkmirror.errors import AuthenticationError, ConfigError, ProtocolError
-from sparkmirror.net.sasl import kerberos, oauthbearer, plain, scram
+from sparkmirror.net.sasl import kerberos, krb5, oauthbearer, plain, scram
 from sparkmirror.net.sasl.plain import Conversation
 from sparkmirror.net.sasl.tokens import take_token
 from sparkmirror.net.security import Security
@@ -61,7 +61,7 @@ class Authentication:
     def _begin(self, host: str, may_wait: bool) -> Conversation:
         login = self._login
         if isinstance(login, KerberosLogin):
-            return kerberos.converse(login, host)
+            return kerberos.converse(login, host, may_wait=may_wait)
         if isinstance(login, TokenLogin):
             return _with_token(login, may_wait)
         return scram.converse(login) if login.mechanism in scram.HASHES else plain.converse(login)
@@ -107,7 +107,7 @@ def require_login(security: Security) -> None:
     login = _read_login(security)
     try:
         if isinstance(login, KerberosLogin):
-            kerberos.require_means(login)
+            krb5.require_means(login)
     except AuthenticationError as error:
         raise ConfigError(f"{security.owner}: {error}") from None
 
