@@ -27,8 +27,6 @@ SESSION_S = 3.0
 TOKEN_S = 6.0
 LOAD_S = 25.0
 PARTITIONS = 4
-REFUSED_S = 30.0
-MOST_TRIES = 30  # a few a process
 
 
 @pytest.fixture(scope="module")
@@ -81,37 +79,3 @@ def test_a_mirror_under_load_outlives_its_sessions_and_tokens(
 
 def has_some(cluster: KafkaCluster, topic: str) -> bool:
     return topic in replicas(cluster.bootstrap_servers) and total(cluster.bootstrap_servers, topic) > 0
-
-
-def test_who_is_refused_does_not_come_back_in_a_hurry(clusters: tuple[KafkaCluster, KafkaCluster], topic: str) -> None:
-    """The consumer's password alone is wrong, so that driver and tasks work, and each task is refused by the source."""
-    a, b = clusters
-    create_topic(a.bootstrap_servers, topic, PARTITIONS)
-    right, wrong = sasl.client_settings("SCRAM-SHA-512"), sasl.client_settings("SCRAM-SHA-512", password="wr0ng")
-    consumer = {"sasl.jaas.config": wrong["sasl.jaas.config"]}
-    text = properties(
-        a.servers_of(sasl.SASL),
-        b.servers_of(sasl.SASL),
-        topic,
-        {
-            **sasl.file_settings("A", right),
-            **sasl.file_settings("A.consumer", consumer),
-            **sasl.file_settings("B", right),
-        },
-    )
-    before = refusals(a)
-    with MirrorProcess(text) as mirror:
-        mirror.await_log("the broker refuses user", 90)
-        began = time.monotonic()
-        time.sleep(REFUSED_S)
-        tries, seconds = refusals(a) - before, time.monotonic() - began
-        log = mirror.log()
-        mirror.terminate()
-    print(f"\n{tries} tries in {seconds:.0f} s")
-    assert "A->B source consumer" in log and "check username and password in sasl.jaas.config" in log
-    assert "wr0ng" not in log and sasl.PASSWORD not in log
-    assert 1 < tries <= MOST_TRIES
-
-
-def refusals(cluster: KafkaCluster) -> int:
-    return sum(broker.log_path.read_text().count("Failed authentication") for broker in cluster.brokers)

@@ -42,7 +42,8 @@ def _own_certificate_s(address: ClusterAddress) -> float | None:
         return None
     from sparkmirror.net.tls.material import load_material, seconds_valid  # noqa: PLC0415 - where there is TLS
 
-    return seconds_valid(load_material(address.client.security))
+    material = load_material(address.client.security)
+    return seconds_valid(material)[1] if material.chain else None
 
 
 def living(address: ClusterAddress, facts: ClusterFacts) -> ClusterAddress:

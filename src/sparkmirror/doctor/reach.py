@@ -20,7 +20,7 @@ def judge_reach(facts: ClusterFacts) -> Iterator[Verdict]:
     for each in dead:
         yield judge.warns(each.problem, _cure(facts.alias, each))
     if facts.metadata is None:
-        yield judge.fails(facts.metadata_problem, "see the brokers' own log")
+        yield judge.fails(facts.metadata_problem, f"see security.protocol of {facts.alias}, and the brokers' own log")
         return
     answers = ", ".join(str(each) for each in facts.bootstrap if not each.problem)
     yield judge.passes(f"{answers}: {count(len(facts.metadata.brokers), 'broker')}")

@@ -6,9 +6,18 @@ import socket
 import ssl
 from collections.abc import Callable
 
+from sparkmirror.errors import ConfigError
 from sparkmirror.net.security import Security
 from sparkmirror.net.tls.context import ENABLED, HOST_CHECK, SUITES
-from sparkmirror.net.tls.material import CHAIN_TEXT, KEY_FILE, KEY_TEXT, TRUST_FILE, TRUST_TEXT
+from sparkmirror.net.tls.material import (
+    CHAIN_TEXT,
+    KEY_FILE,
+    KEY_TEXT,
+    TRUST_FILE,
+    TRUST_TEXT,
+    load_material,
+    seconds_valid,
+)
 
 # OpenSSL's X509_V_ERR_...
 _NOT_YET_VALID, _EXPIRED = 9, 10
@@ -75,8 +84,20 @@ def _trust_of(security: Security) -> str:
 def _explain_ours(security: Security) -> str:
     if security.get(KEY_FILE) or security.get(KEY_TEXT):
         keys = KEY_FILE if security.get(KEY_FILE) else CHAIN_TEXT
-        return f"it refuses our certificate ({keys}): is it from a CA that the broker trusts, and still valid?"
+        return f"it refuses our certificate ({keys}): {_fault_of_ours(security)}"
     return f"it wants a certificate of ours (ssl.client.auth): set {KEY_FILE} or {KEY_TEXT}"
+
+
+def _fault_of_ours(security: Security) -> str:
+    try:
+        begins_s, ends_s = seconds_valid(load_material(security))
+    except ConfigError:  # its file is being replaced
+        begins_s, ends_s = 0.0, 0.0
+    if ends_s < 0:
+        return "it has expired: renew it; or this machine's clock is ahead"
+    if begins_s > 0:
+        return "it is not valid yet: this machine's clock is behind, or the certificate begins later"
+    return "is it from a CA that the broker trusts?"
 
 
 def _explain_plain(security: Security) -> str:

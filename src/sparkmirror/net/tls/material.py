@@ -44,11 +44,10 @@ def load_material(security: Security) -> Material:
     return Material(anchors=_load_anchors(security), chain=own.chain, key=own.key)
 
 
-def seconds_valid(material: Material) -> float | None:
-    """How long our own certificate is still valid; None: there is none."""
-    if not material.chain:
-        return None
-    return x509.load_der_x509_certificate(material.chain[0]).not_valid_after_utc.timestamp() - time.time()
+def seconds_valid(material: Material) -> tuple[float, float]:
+    """When our own certificate begins and ends to be valid, from now; it must have one."""
+    found, now = x509.load_der_x509_certificate(material.chain[0]), time.time()
+    return found.not_valid_before_utc.timestamp() - now, found.not_valid_after_utc.timestamp() - now
 
 
 def carry_material(security: Security) -> Security:
