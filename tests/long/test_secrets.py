@@ -37,6 +37,7 @@ def test_no_secret_is_seen_anywhere(
         **shown_by_spark(scratch),
         "lease.seconds": "3",
         "emit.checkpoints.interval.seconds": "2",
+        "replication.internal.topic.replication.factor": "1",
         **({"pipeline.path": "records"} if path == "records" else {}),
         **secured.of_client("B."),
         **{f"{topic[-6:]}.{key}": value for key, value in inline.items()},

@@ -188,8 +188,7 @@ def test_a_run_tries_seldom_and_shows_no_secret(
         **sasl.file_settings("B", world.signing()),
         "clusters": "well, wrong, mute, B",
         "emit.heartbeats.enabled": "false",
-        "emit.checkpoints.enabled": "false",
-        "emit.offset-syncs.enabled": "false",
+        "replication.internal.topic.replication.factor": "1",
     }
     for alias, consumer in (
         ("wrong", {"sasl.jaas.config": wrong["sasl.jaas.config"]}),
