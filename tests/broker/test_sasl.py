@@ -181,8 +181,11 @@ def test_each_refusal_names_side_place_and_setting(broker: KafkaCluster, tmp_pat
             assert "cluster A" in said and "A->B source admin" in said, case
 
 
-def test_a_refused_client_does_not_come_back_in_a_hurry(broker: KafkaCluster, caplog: pytest.LogCaptureFixture) -> None:
-    settings = sasl.client_settings("SCRAM-SHA-512", password="wr0ng")
+@pytest.mark.parametrize("settings", [sasl.client_settings("SCRAM-SHA-512", password="wr0ng"), {}])
+def test_a_refused_client_does_not_come_back_in_a_hurry(
+    broker: KafkaCluster, caplog: pytest.LogCaptureFixture, settings: Mapping[str, str]
+) -> None:
+    """Also one that does not say who he is, and is only noticed at his first request."""
     servers = broker.servers_of(sasl.SASL)
     tries = []
     with pytest.MonkeyPatch.context() as patch:

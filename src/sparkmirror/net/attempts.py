@@ -70,6 +70,10 @@ class Attempts:
         refusal = _refusals.get((place, self._client.security))
         return refusal.said if refusal and now < refusal.until else ""
 
-    def note_success(self, place: Place) -> None:
+    def note_connected(self, place: Place) -> None:
+        """It can be reached. A listener with SASL takes everybody's connection, and refuses his first request."""
         self._failed.pop(place, None)
+
+    def note_success(self, place: Place) -> None:
+        self.note_connected(place)
         _refusals.pop((place, self._client.security), None)

@@ -247,7 +247,8 @@ class Channel:
 
     def _closed(self, said: str = "closed the connection") -> ConnectionLostError:
         if self.versions and not self._answers and not self._security.has_sasl:
-            said = f"{said} at the first request: a listener with SASL does so; see security.protocol"
+            cure = "at the first request: a listener with SASL does so; see security.protocol"
+            return AuthenticationError(f"{self} {said} {cure}")
         if self.versions:
             return ConnectionLostError(f"{self} {said}")
         if self._security.has_tls:

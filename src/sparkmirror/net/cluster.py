@@ -276,10 +276,14 @@ class Cluster:
             channel = self._open(host_port, min(timeout_s, METADATA_TIMEOUT_S))
             self._channels[host_port] = channel
             try:
-                return ask(channel)
-            except (ConnectionLostError, ProtocolError):
+                answer = ask(channel)
+            except (ConnectionLostError, ProtocolError) as error:
                 self._drop(host_port)
+                if isinstance(error, AuthenticationError):
+                    self._attempts.note_refusal(host_port, time.monotonic(), str(error))
                 raise
+            self._attempts.note_success(host_port)
+            return answer
 
     def _open(self, host_port: HostPort, default_s: float) -> Channel:
         """Connect, as soon after a failure as the client may; where it was refused, not before a while."""
@@ -296,7 +300,7 @@ class Cluster:
         except (ConnectionLostError, ProtocolError):
             self._attempts.note_failure(host_port, time.monotonic())
             raise
-        self._attempts.note_success(host_port)
+        self._attempts.note_connected(host_port)
         return channel
 
     def _drop(self, host_port: HostPort) -> None:
