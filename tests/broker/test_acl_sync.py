@@ -115,7 +115,7 @@ def test_a_topic_whose_configurations_may_not_be_read_is_refused_with_the_right_
         await_condition(lambda: (topic, -1) in ledger.facts(flow.name), "the fact")
         said = ledger.facts(flow.name)[topic, -1].said
     assert f"cluster {flow.source.alias}: configurations of topic {topic} can't be read" in said
-    assert "needs DESCRIBE_CONFIGS" in said
+    assert f"has no DESCRIBE_CONFIGS on topic {topic} of cluster {flow.source.alias}" in said
     assert f"{flow.source.alias}.{topic}" not in topics(guarded.target)
 
 

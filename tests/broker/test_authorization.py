@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka.admin import AclOperation, AdminClient, ResourceType
 
 from sparkmirror.config.mirror import load_mirror_config
-from sparkmirror.control import flow as flow_module
+from sparkmirror.control import probes
 from sparkmirror.doctor.examine import examine_clusters
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.address import ClusterAddress
@@ -69,7 +69,8 @@ def test_a_right_that_is_lost_on_one_topic_stops_that_topic_alone_until_it_is_gi
         create_topic(guarded.servers, topic, 1)
         produce(guarded.servers, topic, ({"value": b"%d" % i} for i in range(10)))
     with mirroring(write_flow(tmp_path, guarded.servers, guarded.servers, "lost-.*", extra)) as mirror:
-        remotes = {topic: f"{mirror.flow.source.alias}.{topic}" for topic in topics}
+        alias = mirror.flow.source.alias
+        remotes = {topic: f"{alias}.{topic}" for topic in topics}
         mirror.await_topics(4)
         mirror.round()
         denied = [
@@ -85,11 +86,12 @@ def test_a_right_that_is_lost_on_one_topic_stops_that_topic_alone_until_it_is_gi
         status = mirror.status()
         print(status)
         for said in (
-            f"unauthorized: the source refuses READ on topic {unread} (TOPIC_AUTHORIZATION_FAILED (29)), so nothing is "
-            "copied from source offset 10 on;",
-            f"unauthorized: the target refuses WRITE on topic {remotes[unwritten]} (TOPIC_AUTHORIZATION_FAILED (29)), "
-            "so nothing is copied from source offset 10 on;",
-            "unauthorized: the source refuses DESCRIBE on the topic",
+            f"unauthorized: User:ANONYMOUS has no READ on topic {unread} of cluster {alias} "
+            "(TOPIC_AUTHORIZATION_FAILED (29)), so nothing is copied from source offset 10 on;",
+            f"unauthorized: User:ANONYMOUS has no WRITE on topic {remotes[unwritten]} of cluster B "
+            "(TOPIC_AUTHORIZATION_FAILED (29)), so nothing is copied from source offset 10 on;",
+            f"unauthorized: User:ANONYMOUS has no DESCRIBE on topic {unseen} of cluster {alias} ",
+            f"--add --allow-principal User:ANONYMOUS --operation Describe --topic {unseen}",
         ):
             assert said in status
             assert said in caplog.text
@@ -106,7 +108,7 @@ def test_a_right_that_is_lost_on_one_topic_stops_that_topic_alone_until_it_is_gi
 def test_who_may_not_write_markers_fills_with_transactions_and_else_translates(
     guarded: Guarded, tmp_path: Path, java_reader: JavaReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flow_module, "PROBE_EVERY_S", 0.2)
+    monkeypatch.setattr(probes, "PROBE_EVERY_S", 0.2)
     extra = {"refresh.topics.interval.seconds": "0.3"}
     make_transactions(guarded.servers, "holes-a", transactions=20, aborted_share=0.5, partitions=1)
     make_transactions(guarded.servers, "holes-b", transactions=20, aborted_share=0.5, partitions=1)
@@ -119,7 +121,7 @@ def test_who_may_not_write_markers_fills_with_transactions_and_else_translates(
         )
         status = mirror.status()
         print(status)
-        assert "markers-refused: the target permits no markers (ALTER or CLUSTER_ACTION on the cluster):" in status
+        assert "markers-refused: User:ANONYMOUS has no ALTER on cluster B (CLUSTER_ACTION would do)" in status
 
     guarded.add(IDS, "sparkmirror.", ALL, DENY, PREFIXED)
     with mirroring(write_flow(tmp_path, guarded.servers, guarded.servers, "holes-b", extra)) as mirror:
@@ -127,7 +129,7 @@ def test_who_may_not_write_markers_fills_with_transactions_and_else_translates(
         await_condition(lambda: mirror.round(1.0) == [], "the copy", 30)
         status = mirror.status()
         print(status)
-        assert "and no transactions (WRITE on transactional ids sparkmirror.*): topics with holes are" in status
+        assert "no transactions (WRITE on transactional ids sparkmirror.*): topics with holes are" in status
         assert "translated  the target permits neither markers nor transactions, so holes can't be filled" in status
         guarded.add(ResourceType.BROKER, "kafka-cluster", AclOperation.ALTER, ALLOW)
         await_condition(lambda: not mirror.facts(), "markers to be permitted", 10)
@@ -148,8 +150,8 @@ def test_the_doctor_names_each_right_that_is_missing(guarded: Guarded, tmp_path:
         f"FAIL READ is missing on 1 topic of {alias}: sick-a",
         f"FAIL WRITE is missing on 1 topic of B: {alias}.sick-b",
         f"FAIL CREATE is missing on 1 topic of B: mm2-status.{alias}.internal",
-        "WARN ALTER is missing on the cluster B: holes are filled by empty transactions",
-        "WARN ALTER is missing on the cluster B: rights (ACLs) are not kept alike",
+        "WARN ALTER is missing on the cluster B: markers-refused: empty transactions are used, which is slow",
+        "WARN ALTER is missing on the cluster B: rights are not kept alike",
     )
     said: list[str] = []
 
@@ -189,4 +191,4 @@ def test_groups_that_may_not_be_seen_or_written_are_refused_each_for_itself(guar
         found = fetch_group_offsets(cluster, wanted)
         assert found[free] == {open_topic: Committed(1)}
         assert isinstance(found[unseen], BrokerError)
-        assert "the mirror's user needs DESCRIBE on the group" in str(found[unseen])
+        assert f"User:ANONYMOUS has no DESCRIBE on group {unseen} of cluster G " in str(found[unseen])

@@ -12,11 +12,13 @@ from sparkmirror.client.properties import parse_address, parse_policy
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.deadline import deadline
+from sparkmirror.net.denial import raise_refused
 from sparkmirror.offsets.checkpoints import parse_record
 from sparkmirror.offsets.internal_topic import InternalTopic
 from sparkmirror.protocol import codes
 from sparkmirror.topology.partition import TopicPartition
 from sparkmirror.topology.policy import ReplicationPolicy, count_hops, upstream_clusters
+from sparkmirror.topology.right import TOPIC, Right
 
 TIMEOUT_S = 30.0
 _RETRY_S = 0.1
@@ -124,7 +126,7 @@ def _fetch_offsets(cluster: Cluster, topic: str, is_wanted: Callable[[str], bool
     info = cluster.fetch_metadata([topic]).topics.get(topic)
     if info is None or info.error == codes.UNKNOWN_TOPIC_OR_PARTITION:
         return {}
-    codes.raise_for(info.error, f"{topic} can't be read")
+    raise_refused(cluster.address, f"{topic} can't be read", info.error, Right("READ", TOPIC, topic))
     found: dict[str, GroupOffsets] = {}
     for record in InternalTopic(cluster, topic, partitions=1, replication_factor=-1).read(partitions=[0]):
         checkpoint = parse_record(record.key, record.value)

@@ -13,6 +13,7 @@ from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Leader, Metadata
 from sparkmirror.net.delete import delete_records
+from sparkmirror.net.denial import Denial, describe_denial, refused
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import extend_topic
@@ -22,6 +23,7 @@ from sparkmirror.protocol import codes
 from sparkmirror.sync.topics import NewTopic, TopicMaker
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.policy import looks_like_heartbeats
+from sparkmirror.topology.right import TOPIC, Right
 from sparkmirror.topology.select import TopicPair, TopicPlan, TopicSelector, plan_topics
 from sparkmirror.topology.standing import Standing
 
@@ -68,7 +70,7 @@ class Discovery:
         self._target = target
         self._metadata: tuple[Metadata, Metadata] | None = None
         self._chosen: dict[str, int] | None = None  # partitions by topic, where none are to be added
-        self._shown: set[str] = set()  # source topics that were mirrored when last looked
+        self._shown = set(self.selector.pick_named(flow.topics))  # source topics that were mirrored when last looked
 
     def expect(self, topics: Iterable[str]) -> None:
         """These were mirrored by an earlier driver: say it if they can't be seen."""
@@ -110,8 +112,9 @@ class Discovery:
         here = _keep_hidden(self._source, self._shown - source.topics.keys())
         there = _keep_hidden(self._target, {new.topic for new in plan.create})
         self._shown = {pair.topic for pair in plan.pairs} | here
-        unseen = [pair.topic for pair in plan.pairs if pair.remote in there]
-        return find_hidden_facts(here, "source") | find_hidden_facts(unseen, "target")
+        denials = {topic: _hidden(self._source, topic) for topic in here}
+        denials |= {pair.topic: _hidden(self._target, pair.remote) for pair in plan.pairs if pair.remote in there}
+        return find_hidden_facts(denials)
 
     def last_seen(self) -> tuple[Metadata, Metadata]:
         """The two clusters as the last look found them."""
@@ -164,10 +167,9 @@ class Discovery:
         }
         for (topic, partition), code in delete_records(self._target, leaders, before).items():
             if code:
-                log.warning(
-                    "flow %s: the log of %s-%d can't begin at %d: %s",
-                    self._flow.name, topic, partition, before[topic, partition], codes.name_of(code),
-                )  # fmt: skip
+                what = f"the log of {topic}-{partition} can't begin at {before[topic, partition]}"
+                error = refused(self._target.address, what, code, Right("DELETE", TOPIC, topic))
+                log.warning("flow %s: %s", self._flow.name, error)
 
     def _plan(self) -> tuple[Metadata, Metadata, TopicPlan]:
         with admin_step(self._flow):
@@ -233,6 +235,10 @@ def _copied(leased: LeasePartition, known: Standing | None) -> int | None:
 def _keep_hidden(cluster: Cluster, topics: Collection[str]) -> set[str]:
     answers = cluster.fetch_metadata(sorted(topics)).topics if topics else {}
     return {name for name, info in answers.items() if info.error in codes.FORBIDDEN}
+
+
+def _hidden(cluster: Cluster, topic: str) -> Denial:
+    return describe_denial(cluster.address, Right("DESCRIBE", TOPIC, topic), codes.TOPIC_AUTHORIZATION_FAILED)
 
 
 def count_missing(ends: Mapping[Place, Ends]) -> dict[Place, int]:

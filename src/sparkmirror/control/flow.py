@@ -21,18 +21,18 @@ from sparkmirror.control.lead import Lead
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.offset_sync_writer import OffsetSyncWriter
 from sparkmirror.control.open_transactions import TransactionWatch
+from sparkmirror.control.probes import Probes
 from sparkmirror.control.progress_keeper import ProgressKeeper
 from sparkmirror.control.rules import build_rules, plan_pauses
 from sparkmirror.control.step import admin_step
 from sparkmirror.control.storage import refuse_impossible_factors
-from sparkmirror.control.topic_facts import all_places, find_filling_facts
+from sparkmirror.control.topic_facts import all_places
 from sparkmirror.control.upkeep import Upkeep
 from sparkmirror.control.view import View
-from sparkmirror.copy.lease import MARKERS, NEVER, NOTHING, TRANSACTIONS, Heartbeat, Lease
+from sparkmirror.copy.lease import Heartbeat, Lease
 from sparkmirror.copy.receipt import Receipt
-from sparkmirror.errors import SparkmirrorError
+from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.net.rights import may_use_transactions, may_write_markers
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.seen import Seen
 from sparkmirror.topology.choose import choose_policy
@@ -48,7 +48,6 @@ CALM_ENDS_S = 30.0  # how often logs' ends are asked for while nothing happens
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
 COMPLAIN_EVERY_S = 60.0
-PROBE_EVERY_S = 30.0
 PRUNE_EVERY_S = 300.0
 MEASURE_EVERY_S = 5.0
 
@@ -68,14 +67,14 @@ class FlowKeeper:
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
         self.progress = ProgressKeeper(flow.name, self.target, self._storage, flow.internal_replication_factor)
         self._syncs = OffsetSyncWriter(flow, self.source, self.target, choose_policy(flow))
+        self._unwritten = ""  # why offset syncs are not
         self._facts = FactWriter(flow, self.target)
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
         self._holes = HoleWatch()
         self._producer_id: int | None = None
         self._skip_producers: tuple[int, ...] = ()
         self._ends_at = 0.0
-        self._fill_with = MARKERS
-        self._probed_at = 0.0
+        self._probes = Probes(flow, self._writer)
         self._next_prune = 0.0
         self._stop = threading.Event()
         self._wake = threading.Event()
@@ -98,6 +97,7 @@ class FlowKeeper:
         self.lead.release()
         self.source.close()
         self.target.close()
+        self._probes.close()
 
     def plan(
         self,
@@ -144,7 +144,7 @@ class FlowKeeper:
                 rules=build_rules(
                     self.flow,
                     (self._reader.client, self._writer.client),
-                    fill_with=self._fill_with,
+                    fill_with=self._probes.fill_with,
                     tasks=len(groups),
                     skip=self._skip_producers,
                 ),
@@ -193,12 +193,19 @@ class FlowKeeper:
             self._facts.write(self._ledger.facts(self.flow.name))
 
     def _write_syncs(self) -> None:
-        """Nothing of ours depends on them: that they can't be written is said where their topic is made."""
-        if self.view.is_active:
-            try:
-                self._syncs.write()
-            except SparkmirrorError as error:
-                log.debug("flow %s: offset syncs were not written: %s", self.flow.name, error)
+        """Nothing of ours depends on them. What passes is no news, and is written later."""
+        if not self.view.is_active:
+            return
+        try:
+            self._syncs.write()
+            self._unwritten = ""
+        except SparkmirrorError as error:
+            is_news = str(error) != self._unwritten and isinstance(error, BrokerError)
+            log.log(
+                logging.WARNING if is_news else logging.DEBUG,
+                "flow %s: offset syncs were not written: %s", self.flow.name, error,
+            )  # fmt: skip
+            self._unwritten = str(error)
 
     # -- the keeper's thread
 
@@ -243,8 +250,7 @@ class FlowKeeper:
     def _claim(self) -> None:
         refuse_impossible_factors(self.flow, self.target.fetch_metadata())
         producer_id = self._claims.claim_producer_id()
-        self._fill_with = self._probe_filling(producer_id)
-        self._probed_at = time.monotonic()
+        self._probes.look_at_filling(producer_id)
         self.progress.ensure()
         self._skip_producers = self._find_other_way()
         self._transactions.believe(self._read_facts())
@@ -273,20 +279,6 @@ class FlowKeeper:
             self._is_stale.clear()
             self._changed()
 
-    def _probe_filling(self, producer_id: int) -> str:
-        """How holes can be filled here: known before the first byte of a topic."""
-        if self.flow.offsets_preserve == NEVER or may_write_markers(self.target, self._storage.claims, producer_id):
-            return MARKERS
-        name = f"sparkmirror.{self.flow.source.alias}.{self.flow.target.alias}.probe"
-        return TRANSACTIONS if may_use_transactions(self.target, name) else NOTHING
-
-    def _probe_again(self) -> None:
-        """A right that was missing may have been given. One that is lost is said by the first hole."""
-        due = self._fill_with != MARKERS and time.monotonic() - self._probed_at >= PROBE_EVERY_S
-        if due and self._producer_id is not None:
-            self._probed_at = time.monotonic()
-            self._fill_with = self._probe_filling(self._producer_id)
-
     def _read_facts(self) -> Mapping[Place, Fact]:
         """The ledger goes on from what the driver before has written."""
         facts = self._facts.read()
@@ -300,9 +292,11 @@ class FlowKeeper:
         self._is_stale.set()
 
     def _look(self) -> None:
-        with admin_step(self.flow):
-            self._probe_again()
         landscape = self._discovery.look()
+        with admin_step(self.flow):
+            assert self._producer_id is not None
+            self._probes.look_at_filling(self._producer_id)
+            self._probes.look_at_reading(landscape.pairs)
         before = self.view.landscape
         self.view.landscape = landscape
         self._measure()
@@ -346,10 +340,10 @@ class FlowKeeper:
         return min(refresh_s, self._upkeep.due_in_s()) if self.view.leads else refresh_s
 
     def _note_facts(self, landscape: Landscape, ends: Mapping[Place, Ends]) -> None:
-        found = self._holes.look(ends, self._ledger.filled(self.flow.name)) | landscape.facts
+        found = self._holes.look(ends, self._ledger.filled(self.flow.name))
+        found |= self._probes.facts(landscape.pairs) | landscape.facts
         if self.flow.read_committed:
             found |= self._transactions.look(ends, landscape.leaders, time.time())
-        found |= find_filling_facts(self._fill_with)
         self._ledger.note_found(self.flow.name, found, {*all_places(landscape.pairs), *found})
 
     def _complain(self, problem: str) -> None:

@@ -13,13 +13,12 @@ from sparkmirror.errors import BrokerError
 from sparkmirror.groups.rules import Moved, plan_checkpoints
 from sparkmirror.groups.translator import Translator
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets
+from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets, why_uncommitted
 from sparkmirror.net.groups import GroupState, describe_groups, list_groups
 from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.offsets.group_marks import GroupMarksTopic, Marks
-from sparkmirror.protocol import codes
 from sparkmirror.protocol.committed import Committed
 from sparkmirror.topology.choose import choose_group_filter
 from sparkmirror.topology.storage import Storage
@@ -160,14 +159,14 @@ def _commit(there: Cluster, rows: Sequence[MoveRow]) -> tuple[MoveRow, ...]:
         if row.needs_commit and row.wanted is not None:
             due.setdefault(row.group, {})[row.target] = Committed(row.wanted, row.metadata)
     answers = commit_group_offsets(there, due)
-    return tuple(_after_commit(row, answers[row.group]) if row.needs_commit else row for row in rows)
+    return tuple(_after_commit(there, row, answers[row.group]) if row.needs_commit else row for row in rows)
 
 
-def _after_commit(row: MoveRow, answer: Mapping[Place, int] | BrokerError) -> MoveRow:
+def _after_commit(there: Cluster, row: MoveRow, answer: Mapping[Place, int] | BrokerError) -> MoveRow:
     if isinstance(answer, BrokerError):
         return replace(row, state=REFUSED, why=str(answer))
     if code := answer[row.target]:
-        return replace(row, state=REFUSED, why=f"its offset is refused: {codes.name_of(code)}")
+        return replace(row, state=REFUSED, why=str(why_uncommitted(there, row.target, code)))
     return replace(row, state=MOVED) if row.state == TO_MOVE else row
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from sparkmirror.copy.facts import UNAUTHORIZED
 from sparkmirror.copy.lease import NOTHING, TRANSACTIONS
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
+from sparkmirror.net.denial import Denial
 from sparkmirror.protocol import codes
 from sparkmirror.topology.fact import WHOLE_FLOW, WHOLE_TOPIC, Fact
+from sparkmirror.topology.least_rights import OWN_IDS
 from sparkmirror.topology.select import TopicPair
 
 OPEN_TRANSACTION = "open-transaction"
 PARTITION_COUNT = "partition-count"
 TOPIC_REFUSED = "topic-refused"
-UNAUTHORIZED = "unauthorized"
+TAIL_UNREAD = "tail-unread"
 MARKERS_REFUSED = "markers-refused"
 HOLES_OUTRUN = "holes-outrun"
 FOUND_BY_DRIVER = frozenset({OPEN_TRANSACTION, PARTITION_COUNT, TOPIC_REFUSED, MARKERS_REFUSED, HOLES_OUTRUN})
@@ -42,30 +45,42 @@ def find_topic_facts(pairs: Iterable[TopicPair], refusals: Mapping[str, Refusal]
     return found
 
 
-def find_hidden_facts(topics: Iterable[str], side: str) -> dict[Place, Fact]:
-    """Topics that are there, and not shown to us."""
+def find_hidden_facts(denials: Mapping[str, Denial]) -> dict[Place, Fact]:
+    """Source topics that are there, on their side and on the target, and not shown to us."""
     return {
         (topic, WHOLE_TOPIC): Fact(
             kind=STOPPED,
             name=UNAUTHORIZED,
-            error=f"the {side} refuses DESCRIBE on the topic, so it is not seen any more; it goes on when the mirror's "
-            "user has the right",
+            error=f"{denial.said}, so it is not seen; it goes on when that is granted: {denial.cure}",
         )
-        for topic in topics
+        for topic, denial in denials.items()
     }
 
 
-def find_filling_facts(fill_with: str) -> dict[Place, Fact]:
-    """What it means for the flow if holes can't be filled with markers."""
-    lacks = "the target permits no markers (ALTER or CLUSTER_ACTION on the cluster)"
+def find_filling_facts(fill_with: str, denial: Denial) -> dict[Place, Fact]:
+    """What it means for the flow that holes can't be filled with markers."""
+    lacks = f"{denial.said} (CLUSTER_ACTION would do), so markers can't be written"
     said = {
         TRANSACTIONS: f"{lacks}: holes are filled with empty transactions, a few hundred a second",
-        NOTHING: f"{lacks} and no transactions (WRITE on transactional ids sparkmirror.*): topics with holes are "
+        NOTHING: f"{lacks}, and no transactions (WRITE on transactional ids {OWN_IDS}*): topics with holes are "
         "mirrored with translated offsets",
     }
-    if fill_with not in said:
-        return {}
-    return {WHOLE_FLOW: Fact(kind=NOTED, name=MARKERS_REFUSED, error=said[fill_with])}
+    error = f"{said[fill_with]}; grant it: {denial.cure}"
+    return {WHOLE_FLOW: Fact(kind=NOTED, name=MARKERS_REFUSED, error=error)}
+
+
+def find_unread_facts(pairs: Iterable[TopicPair], denials: Mapping[str, Denial]) -> dict[Place, Fact]:
+    """`denials`: by remote topic, of those that may be written and not read."""
+    return {
+        (pair.topic, WHOLE_TOPIC): Fact(
+            kind=NOTED,
+            name=TAIL_UNREAD,
+            error=f"{denials[pair.remote].said}, so positions are known from progress alone: after a kill the topic "
+            f"stops, and offsets of groups are not committed there; grant it: {denials[pair.remote].cure}",
+        )
+        for pair in pairs
+        if pair.remote in denials
+    }
 
 
 def all_places(pairs: Iterable[TopicPair]) -> Iterator[Place]:

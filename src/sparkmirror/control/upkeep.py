@@ -121,7 +121,7 @@ class Upkeep:
         refused = self._configs.apply(changes)
         for remote, change in changes.items():
             if remote in refused:
-                self._say(f"change of {remote}", f"topic {remote}: configurations can't be changed: {refused[remote]}")
+                self._say(f"change of {remote}", str(refused[remote]))
                 continue
             done = [*(f"{name}={value}" for name, value in change.set.items()), *(f"no {n}" for n in change.remove)]
             log.info("flow %s: topic %s: %s", self._flow.name, remote, ", ".join(done))

@@ -24,9 +24,12 @@ from sparkmirror.copy.lease import Errors, LeasePartition
 from sparkmirror.copy.place import Place, Position, standing_of
 from sparkmirror.copy.queue import SEQUENCE_MASK, CopyQueue, Ready
 from sparkmirror.errors import MirrorError
+from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Metadata
+from sparkmirror.net.denial import describe_denial
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.fetch import FetchedPartition, TopicKey
+from sparkmirror.topology.right import TOPIC, Right
 from sparkmirror.topology.standing import Standing
 
 WENT_WELL_S = 5.0
@@ -99,13 +102,18 @@ class Cursor:
         """All that was fetched stands in the target."""
         return not self.queue and not self.in_flight
 
-    def locate(self, source: Metadata, target: Metadata) -> Place | MirrorError | str:
+    def locate(
+        self, source: Metadata, target: Metadata, addresses: tuple[ClusterAddress, ClusterAddress]
+    ) -> Place | MirrorError | str:
         """Where the partition is on both sides; or why it is nowhere at the moment, or till somebody does something."""
         leased = self.leased
         here, there = source.topics.get(leased.topic), target.topics.get(leased.remote)
-        for side, (name, number), info in (("source", self.place, here), ("target", self.remote, there)):
+        for side, (name, number), info, address in (
+            ("source", self.place, here, addresses[0]),
+            ("target", self.remote, there, addresses[1]),
+        ):
             if info and info.error in codes.FORBIDDEN:
-                return facts.unauthorized(side, f"DESCRIBE on topic {name}", info.error)
+                return facts.unauthorized(describe_denial(address, Right("DESCRIBE", TOPIC, name), info.error))
             if info is None or info.error or number not in info.leaders:
                 return f"the {side} has no {name}-{number} ({codes.name_of(info.error) if info else 'gone'})"
             if info.leaders[number].node < 0:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, SparkmirrorError
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import TopicInfo
+from sparkmirror.net.denial import Denial, describe_denial
 from sparkmirror.protocol import codes
+from sparkmirror.topology.right import TOPIC, Right
 
 FLUSH_TIMEOUT, RETRIES_EXHAUSTED = "flush-timeout", "retries-exhausted"
 RECORD_SKIPPED = "record-skipped"
+UNAUTHORIZED = "unauthorized"
 
 ANEW = "delete the target topic to mirror it anew"
-WITH_THE_RIGHT = "it goes on when the mirror's user has the right"
 
 
 def gap(first: int, end: int) -> MirrorError:
@@ -28,8 +32,14 @@ def unread_gap(partition: str, first: int, end: int) -> MirrorError:
     )
 
 
-def no_such_partition(partition: str, why: str) -> MirrorError:
-    return MirrorError("no-such-partition", f"{partition} is not there ({why}); create it, or take it out of the query")
+def unseen(address: ClusterAddress, topic: str, partition: int, info: TopicInfo | None) -> MirrorError:
+    """A partition that the metadata does not show."""
+    if info is not None and info.error in codes.FORBIDDEN:
+        return unauthorized(describe_denial(address, Right("DESCRIBE", TOPIC, topic), info.error))
+    why = codes.name_of(info.error) if info else "gone"
+    return MirrorError(
+        "no-such-partition", f"{topic}-{partition} is not there ({why}); create it, or take it out of the query"
+    )
 
 
 def source_truncated(topic: str, copied_end: int, source_end: int) -> MirrorError:
@@ -196,24 +206,18 @@ def unread(error: SparkmirrorError) -> MirrorError:
     if isinstance(error, ConnectionLostError):
         return MirrorError("unreachable", str(error))
     if isinstance(error, BrokerError) and error.code in codes.FORBIDDEN:
-        return MirrorError("unauthorized", f"{error}; {WITH_THE_RIGHT}")
+        return MirrorError(UNAUTHORIZED, str(error))
     return corrupt(str(error))
 
 
-def unauthorized(side: str, right: str, code: int, offset: int | None = None) -> MirrorError:
-    """`offset`: the source's, from which on nothing is copied."""
-    stands = "" if offset is None else f", so nothing is copied from source offset {offset} on"
-    return MirrorError(
-        "unauthorized",
-        f"the {side} refuses {right} ({codes.name_of(code)}){stands}; {WITH_THE_RIGHT}",
-    )
+def unauthorized(denial: Denial, so: str = "") -> MirrorError:
+    """`so`: what it means beside that the partition stands still."""
+    return MirrorError(UNAUTHORIZED, f"{denial.said}{so}; it goes on when that is granted: {denial.cure}")
 
 
 def refused(side: str, code: int, message: str | None) -> MirrorError:
     """What a broker refuses for good, by what an operator can do about it."""
     said = f"the {side} refuses: {codes.name_of(code)} {message or ''}".rstrip()
-    if code in codes.FORBIDDEN:
-        return MirrorError("unauthorized", f"{said}; {WITH_THE_RIGHT}")
     if code == codes.INVALID_TIMESTAMP:
         return MirrorError(
             "timestamp-refused", f"{said}; raise message.timestamp.before.max.ms and .after.max.ms of the topic"

@@ -56,7 +56,7 @@ class FlowFinder:
     def find(self, cursor: Cursor, feed: RowFeed) -> Found | str:
         source = self._source.fetch_metadata([cursor.leased.topic])
         target = self._target.fetch_metadata([cursor.leased.remote])
-        place = cursor.locate(source, target)
+        place = cursor.locate(source, target, (self._source.address, self._target.address))
         if isinstance(place, MirrorError):
             raise place
         if isinstance(place, str):

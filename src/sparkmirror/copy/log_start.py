@@ -21,9 +21,11 @@ from sparkmirror.copy.queue import PRODUCER_EPOCH, SEQUENCE_MASK
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.delete import delete_records
+from sparkmirror.net.denial import raise_refused
 from sparkmirror.net.log import append_batch, fetch_partition
 from sparkmirror.net.offsets import EARLIEST, list_offsets
 from sparkmirror.protocol import codes
+from sparkmirror.topology.right import TOPIC, Right
 
 
 def why_not_fillable(target: Cluster, place: Place) -> str:
@@ -75,7 +77,8 @@ def _delete_records(target: Cluster, place: Place, before: int) -> None:
     key = place.target_key
     answer = delete_records(target, {key: place.target_leader}, {key: before})
     code = answer.get(key, codes.LEADER_NOT_AVAILABLE)
-    codes.raise_for(code, f"{key[0]}-{key[1]}: records before {before} can't be removed")
+    what = f"{key[0]}-{key[1]}: records before {before} can't be removed"
+    raise_refused(target.address, what, code, Right("DELETE", TOPIC, key[0]))
 
 
 def first_timestamp(source: Cluster, place: Place, offset: int) -> int:

@@ -39,8 +39,10 @@ from sparkmirror.copy.sides import Sides
 from sparkmirror.copy.tail_check import TailCheck
 from sparkmirror.errors import BrokerError, MirrorError, ProtocolError
 from sparkmirror.net.cluster import group_by
+from sparkmirror.net.denial import describe_denial
 from sparkmirror.net.offsets import LATEST, EpochEnd, ProducerState, describe_producer, list_offsets
 from sparkmirror.protocol import codes
+from sparkmirror.topology.right import TOPIC, Right
 from sparkmirror.topology.standing import Standing
 
 WAITS = "the target's replicas are behind its leader, or an earlier lease may still write"
@@ -65,13 +67,18 @@ class PositionFinder:
         for index, place in enumerate(places):
             key = place.target_key
             here = (place.source.name, place.partition)
-            if errors.get(key) in codes.FORBIDDEN:
-                found[index] = facts.unauthorized("target", f"READ on topic {place.target.name}", errors[key])
-                continue
-            if index not in states or key not in log_ends or (place.has_elected and here not in unchanged):
+            is_hidden = errors.get(key) in codes.FORBIDDEN
+            if (
+                not (index in states or is_hidden)
+                or key not in log_ends
+                or (place.has_elected and here not in unchanged)
+            ):
                 continue
             try:
-                position = self._decide(place, Ends(states[index], log_ends[key]), unchanged.get(here))
+                if is_hidden:
+                    position = self._decide_unread(place, log_ends[key], unchanged.get(here))
+                else:
+                    position = self._decide(place, Ends(states[index], log_ends[key]), unchanged.get(here))
                 if position is not None and place.is_forgotten:
                     position = replace(position, last_sequence=-1)
                 if position is not None and (place.check_range or _is_beyond(place.stop_at, position)):
@@ -130,6 +137,27 @@ class PositionFinder:
             return self._tail.count_on(place, hint, ends)
         position = self._tail.decide(place, ends)
         return position and self._unless_unequal(place, position)
+
+    def _decide_unread(self, place: Place, log_end: int, unchanged: EpochEnd | None) -> Position | None:
+        """Who may not READ the target's topic is told neither its producers nor its last records.
+
+        Then the progress must say all of it: a log that ends where it was left is as it was left.
+        """
+        hint = place.hint
+        if not self._sides.unguarded_ok():
+            return None
+        is_cut = unchanged is not None and hint is not None and 0 <= unchanged.end < hint.next_offset
+        if place.producer_id is None and not (place.is_new_source or place.is_new_target or is_cut):
+            if hint and hint.target_end == log_end:
+                return self._unless_unequal(place, Position.of(hint))
+            if log_end == 0 and not (hint and hint.target_end > 0):
+                return self._first.find(place, 0)
+        right = Right("READ", TOPIC, place.target.name)
+        raise facts.unauthorized(
+            describe_denial(self._sides.target.address, right, codes.TOPIC_AUTHORIZATION_FAILED),
+            f", and its log ends at {log_end} where progress says {hint.target_end if hint else 'nothing'}, so what "
+            "was copied last can't be told",
+        )
 
     def _after_recreation(self, place: Place, ends: Ends) -> Position | None:
         """A topic was deleted and made anew. Both anew: a new pair. Else a policy decides."""

@@ -17,7 +17,11 @@ from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
 from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.receipt import GOES_ON, NOTED, SAID, STOPPED, WAITING, ReceiptBook
 from sparkmirror.errors import MirrorError, ProtocolError
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.denial import describe_denial
 from sparkmirror.protocol import codes, fetch
+from sparkmirror.topology.least_rights import TO_USE_TRANSACTIONS, TO_WRITE_MARKERS
+from sparkmirror.topology.right import TOPIC, Right
 
 CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
 NO_READAHEAD_LIMIT = 1 << 40
@@ -30,6 +34,7 @@ class Roster:
 
     def __init__(self, lease: Lease, raise_limits: Callable[[Cursor, LimitRaise], None]) -> None:
         self._raise_limits = raise_limits
+        self._source, self._target = lease.source, lease.target
         self._producer_id = lease.producer_id
         self.cursors: list[Cursor] = []
         self.lost: set[Cursor] = set()
@@ -83,7 +88,7 @@ class Roster:
         elif fetched.error in codes.PASSING:
             self.lose(cursor, f"source: {codes.name_of(fetched.error)}", now)
         elif fetched.error in codes.FORBIDDEN:
-            self._forbidden(cursor, "source", f"READ on topic {cursor.leased.topic}", fetched.error)
+            self._forbidden(cursor, self._source, Right("READ", TOPIC, cursor.leased.topic), fetched.error)
         elif fetched.error:
             self.stop(cursor, facts.refused("source", fetched.error, None))
         elif len(fetched.records):
@@ -191,8 +196,7 @@ class Roster:
             self._too_large(event, now)
             return
         if error in codes.FORBIDDEN:
-            right = "markers (ALTER or CLUSTER_ACTION on the cluster)" if isinstance(event, Filled) else "WRITE"
-            self._forbidden(cursor, "target", f"{right} on topic {cursor.leased.remote}", error)
+            self._forbidden(cursor, self._target, self._right_to_write(cursor, error), error)
             return
         message = event.answer.message if isinstance(event, Appended) else None
         if error == codes.INVALID_TIMESTAMP and self._may_raise(cursor, TIMESTAMPS, now):
@@ -202,9 +206,18 @@ class Roster:
             return
         self.stop(cursor, facts.refused("target", error, message))
 
-    def _forbidden(self, cursor: Cursor, side: str, right: str, error: int) -> None:
+    def _right_to_write(self, cursor: Cursor, error: int) -> Right:
+        """A hole is filled by markers or by transactions, all else is a topic's."""
+        if error == codes.CLUSTER_AUTHORIZATION_FAILED:
+            return TO_WRITE_MARKERS
+        if error == codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+            return TO_USE_TRANSACTIONS
+        return Right("WRITE", TOPIC, cursor.leased.remote)
+
+    def _forbidden(self, cursor: Cursor, address: ClusterAddress, right: Right, error: int) -> None:
         """Each lease tries again, so it goes on soon after the right was given back."""
-        self.stop(cursor, facts.unauthorized(side, right, error, cursor.source_next))
+        so = f", so nothing is copied from source offset {cursor.source_next} on"
+        self.stop(cursor, facts.unauthorized(describe_denial(address, right, error), so))
 
     def _may_raise(self, cursor: Cursor, wanted: LimitRaise, now: float) -> bool:
         """A limit of a topic that the mirror made is raised, once a lease; others are their owners' decision."""

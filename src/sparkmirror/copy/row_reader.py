@@ -23,10 +23,12 @@ from sparkmirror.batch.scan import LEGACY, PART_KIND, Scan, scan_batches
 from sparkmirror.copy import facts
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError
 from sparkmirror.net.cluster import Cluster, TopicInfo
+from sparkmirror.net.denial import describe_denial
 from sparkmirror.net.log import fetch_partition
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.fetch import FetchedPartition
+from sparkmirror.topology.right import TOPIC, Right
 
 FETCH_BYTES = 8 << 20
 # Small batches are joined up to this; more rows at a time help nobody.
@@ -123,8 +125,14 @@ class RowReader:
                 time.sleep(RETRY_S)  # a new leader is known by asking again
                 continue
             if fetched.error and fetched.error != codes.OFFSET_OUT_OF_RANGE:
-                raise facts.refused("source", fetched.error, None)
+                raise self._refusal(fetched.error)
             return fetched
+
+    def _refusal(self, code: int) -> MirrorError:
+        if code in codes.FORBIDDEN:
+            right = Right("READ", TOPIC, self._topic)
+            return facts.unauthorized(describe_denial(self._cluster.address, right, code))
+        return facts.refused("source", code, None)
 
     def _after_gap(self, position: int, end: int) -> int:
         """Where the log goes on after what was removed; a log that ends before `position` was cut back."""
@@ -149,7 +157,7 @@ class RowReader:
         if self._info is None:
             info = self._cluster.fetch_metadata([self._topic]).topics.get(self._topic)
             if info is None or self._partition not in info.leaders:
-                raise facts.no_such_partition(str(self), codes.name_of(info.error) if info else "gone")
+                raise facts.unseen(self._cluster.address, self._topic, self._partition, info)
             if info.leaders[self._partition].node < 0:
                 raise ConnectionLostError(f"{self} has no leader")
             self._info = info

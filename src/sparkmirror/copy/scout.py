@@ -176,7 +176,7 @@ class Scout:
         places: dict[Cursor, Place] = {}
         early = []
         for cursor in cursors:
-            found = cursor.locate(source, target)
+            found = cursor.locate(source, target, (self._source.address, self._target.address))
             if isinstance(found, Place):
                 places[cursor] = found
             else:

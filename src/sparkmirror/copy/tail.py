@@ -16,7 +16,7 @@ from sparkmirror.batch import scan
 from sparkmirror.batch.header import BatchHeader, read_header
 from sparkmirror.batch.records import PlainRecord, read_records
 from sparkmirror.net.cluster import Cluster, TopicInfo
-from sparkmirror.net.log import fetch_partition, read_log
+from sparkmirror.net.log import fetch_partition, raise_unread, read_log
 from sparkmirror.protocol import codes
 from sparkmirror.topology.run import Stretch
 
@@ -73,7 +73,7 @@ def copyable_batches(
         fetched = fetch_partition(cluster, topic, partition, first, isolation=isolation)
         if fetched.error == codes.OFFSET_OUT_OF_RANGE:
             return
-        codes.raise_for(fetched.error, f"{topic.name}-{partition}")
+        raise_unread(cluster, topic, partition, fetched.error)
         data = np.frombuffer(fetched.records, np.uint8)
         found = scan.scan_batches(data, first, aborted=fetched.aborted, skip_producers=skip_producers)
         for row in found.rows.tolist():

@@ -6,17 +6,29 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.group_keeper import choose_groups, follows_groups
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts, TopicNeed
 from sparkmirror.doctor.needs import Asked, plan_flow_topics, plan_needs, plan_pair_needs
 from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.net.acls import describe_topic_acls
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.configs import Described, describe_topic_configs
-from sparkmirror.net.rights import Rights, fetch_rights, may_append, may_write_markers
+from sparkmirror.net.groups import list_groups
+from sparkmirror.net.principal import principal_of
+from sparkmirror.net.rights import (
+    Rights,
+    fetch_rights,
+    find_uncommitted,
+    find_undescribed,
+    may_append,
+    may_write_markers,
+)
 from sparkmirror.net.topics import validate_topics
 from sparkmirror.protocol import codes
+from sparkmirror.topology.choose import choose_group_filter
 
 _ANY_PRODUCER = 0
+MOST_GROUPS = 50
 
 T = TypeVar("T")
 
@@ -67,6 +79,8 @@ class FlowAsker:
             appendable={alias: side.appendable for alias, side in asked.items()},
             may_write_markers=self._may_write_markers() if remotes else None,
             syncs_acls=bool(remotes) and self._syncs_acls(),
+            refused_groups=self._ask_groups() if remotes else {},
+            principals={alias: principal_of(each.address.client.security) for alias, each in self._clusters.items()},
             problems=self._problems,
         )
 
@@ -101,6 +115,19 @@ class FlowAsker:
             return error.code in codes.FORBIDDEN
         except SparkmirrorError:
             return False
+
+    def _ask_groups(self) -> dict[str, dict[str, str]]:
+        """Of groups that are followed, some."""
+        source, target = self._flow.source.alias, self._flow.target.alias
+        listing = self._try(source, lambda: list_groups(self._clusters[source])) if follows_groups(self._flow) else None
+        if listing is None:
+            return {}
+        groups = choose_groups(listing, choose_group_filter(self._flow).should_replicate_group)[:MOST_GROUPS]
+        refused = {source: self._try(source, lambda: find_undescribed(self._clusters[source], groups)) or []}
+        if self._flow.groups.sync_offsets_interval_s is not None:
+            refused[target] = self._try(target, lambda: find_uncommitted(self._clusters[target], groups)) or []
+        operations = {source: "DESCRIBE", target: "READ"}
+        return {alias: dict.fromkeys(names, operations[alias]) for alias, names in refused.items()}
 
     def _known_configs(self, there: Metadata) -> Mapping[str, object] | None:
         some = next((topic.name for topic in there.topics.values() if not topic.error), None)

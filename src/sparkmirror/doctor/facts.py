@@ -70,6 +70,10 @@ class FlowFacts:
     refused: Mapping[str, Mapping[str, BrokerError]] = field(default_factory=dict)
     appendable: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     may_write_markers: bool | None = None
+    # By cluster: groups that are followed, with the operation that is refused on them.
+    refused_groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # By cluster: who the mirror's user is there.
+    principals: Mapping[str, str] = field(default_factory=dict)
     syncs_acls: bool = False
     problems: Mapping[str, str] = field(default_factory=dict)
     # `source consumer` and `target producer`, where they do not come as the cluster's admin does.

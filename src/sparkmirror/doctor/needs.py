@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,13 +14,14 @@ from sparkmirror.net.topics import TopicShape
 from sparkmirror.topology.choose import choose_config_filter, choose_policy
 from sparkmirror.topology.factors import plan_factor
 from sparkmirror.topology.internal_topics import InternalTopicPlan, plan_heartbeats_topic, plan_internal_topics
+from sparkmirror.topology.least_rights import SOURCE, Names, plan_rights
+from sparkmirror.topology.right import TOPIC
 from sparkmirror.topology.select import TopicPlan, TopicSelector, plan_topics
 from sparkmirror.topology.topic_configs import Entries, plan_new_configs
 
-READING = ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")
-KEEPING = ("READ", "WRITE", "DESCRIBE")
-_PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
-_INTERNAL = {"WRITE": "the flow is mirrored without what is written there"}
+Place = tuple[str, str]  # a cluster and a topic
+# How a topic is made where it is missing, and the setting of its replication factor.
+Shape = tuple[TopicShape | None, str]
 
 
 def plan_flow_topics(flow: FlowConfig, here: Metadata, there: Metadata) -> TopicPlan:
@@ -39,47 +39,53 @@ class Asked:
 
 
 def plan_needs(flow: FlowConfig, plan: TopicPlan, asked: Asked) -> Iterator[TopicNeed]:
-    source, target = flow.source.alias, flow.target.alias
-    topics = dict.fromkeys((*(pair.topic for pair in plan.pairs), *_named_topics(flow)))
-    yield from (TopicNeed(cluster=source, topic=topic, must=READING) for topic in topics)
+    named = TopicSelector.of(flow).pick_named(flow.topics)
+    topics = tuple(dict.fromkeys((*(pair.topic for pair in plan.pairs), *named)))
+    new = _shapes(flow, plan, asked)
+    shapes: dict[Place, Shape] = {
+        (flow.target.alias, pair.remote): (new.get(pair.remote), "replication.factor") for pair in plan.pairs
+    }
     for topic in plan_storage_topics(flow):
-        yield _internal(target, topic, must=KEEPING)
+        shapes[flow.target.alias, topic.name] = _shape(topic)
     for topic in plan_internal_topics(flow, choose_policy(flow)):
-        yield _internal(source if topic.on_source else target, topic, should=_INTERNAL)
-    shapes = _shapes(flow, plan, asked)
-    for remote in dict.fromkeys(pair.remote for pair in plan.pairs):
-        yield TopicNeed(
-            cluster=target,
-            topic=remote,
-            must=KEEPING,
-            should=dict(_useful(flow)),
-            shape=shapes.get(remote),
-            factor_key="replication.factor",
-        )
-
-
-def _named_topics(flow: FlowConfig) -> Iterator[str]:
-    """Topics that the file names: one that the user may not see is in no list of topics."""
-    selector = TopicSelector.of(flow)
-    return (name for name in flow.topics if _PLAIN_NAME.fullmatch(name) and selector.should_replicate(name))
+        shapes[flow.source.alias if topic.on_source else flow.target.alias, topic.name] = _shape(topic)
+    yield from _with_rights(flow, Names.of(flow, topics, ()), shapes)
 
 
 def plan_pair_needs(pair: FlowConfig) -> Iterator[TopicNeed]:
     """Of a pair that only emits heartbeats."""
-    yield _internal(pair.target.alias, plan_heartbeats_topic(pair, choose_policy(pair)), should=_INTERNAL)
+    topic = plan_heartbeats_topic(pair, choose_policy(pair))
+    needs = _with_rights(pair, Names.of(pair, (), ()), {(pair.target.alias, topic.name): _shape(topic)})
+    return (need for need in needs if need.topic == topic.name)
 
 
-def _internal(
-    cluster: str, topic: InternalTopicPlan, must: tuple[str, ...] = (), should: Mapping[str, str] | None = None
-) -> TopicNeed:
-    return TopicNeed(
-        cluster=cluster,
-        topic=topic.name,
-        must=must,
-        should=should or {},
-        shape=TopicShape(topic.name, topic.partitions, topic.replication_factor, topic.configs),
-        factor_key=topic.key,
-    )
+def _with_rights(flow: FlowConfig, names: Names, shapes: Mapping[Place, Shape]) -> Iterator[TopicNeed]:
+    """CREATE is asked for by validating the topic's shape, where it is not there."""
+    must: dict[Place, list[str]] = {}
+    should: dict[Place, dict[str, str]] = {}
+    for row, right in plan_rights(flow, names):
+        if right.resource != TOPIC or right.operation == "CREATE":
+            continue
+        place = (flow.source.alias if row.side == SOURCE else flow.target.alias, right.name)
+        musts, shoulds = must.setdefault(place, []), should.setdefault(place, {})
+        if row.stops:
+            musts.append(right.operation)
+        else:
+            shoulds[right.operation] = row.without
+    for place, operations in must.items():
+        shape, key = shapes.get(place, (None, ""))
+        yield TopicNeed(
+            cluster=place[0],
+            topic=place[1],
+            must=tuple(operations),
+            should=should[place],
+            shape=shape,
+            factor_key=key,
+        )
+
+
+def _shape(topic: InternalTopicPlan) -> Shape:
+    return TopicShape(topic.name, topic.partitions, topic.replication_factor, topic.configs), topic.key
 
 
 def _shapes(flow: FlowConfig, plan: TopicPlan, asked: Asked) -> dict[str, TopicShape]:
@@ -92,15 +98,3 @@ def _shapes(flow: FlowConfig, plan: TopicPlan, asked: Asked) -> dict[str, TopicS
         wanted = plan_new_configs(entries, entries if asked.known is None else asked.known, chosen)
         shapes[new.topic] = TopicShape(new.topic, new.partitions, factor.value, wanted.set)
     return shapes
-
-
-def _useful(flow: FlowConfig) -> Iterator[tuple[str, str]]:
-    """Rights on remote topics without which the records still arrive."""
-    yield "ALTER", "partitions that are added at the source are not added"
-    if flow.sync.configs_interval_s is not None:
-        yield "DESCRIBE_CONFIGS", "configurations are not kept alike"
-        yield "ALTER_CONFIGS", "configurations are not kept alike, and limits not raised for a large record"
-    if flow.offsets_preserve != "never":
-        yield "DELETE", "offsets of a log that begins above 0 are translated"
-    elif flow.sync.deletes:
-        yield "DELETE", "topics do not go with their source topics"

@@ -8,13 +8,12 @@ from typing import NamedTuple
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts, TopicNeed
 from sparkmirror.doctor.verdict import Judge, Verdict, count, some_of
 from sparkmirror.doctor.versions import release_of
+from sparkmirror.net.principal import NOT_KNOWN
 from sparkmirror.protocol import codes
+from sparkmirror.topology.least_rights import MARKERS_USE, SOURCE, Names, Row, plan_rights
+from sparkmirror.topology.right import CLUSTER, GROUP, TOPIC, Right
 
 STOPS = ""
-_HOLES = (
-    "holes are filled by empty transactions, which is slow and takes WRITE on transactional ids sparkmirror.*, else "
-    "offsets are translated"
-)
 
 
 class Lack(NamedTuple):
@@ -32,9 +31,11 @@ def judge_rights(facts: FlowFacts, clusters: Mapping[str, ClusterFacts]) -> Iter
     for need in asked:
         for lack in _lacks_of_topic(facts, need):
             lacks.setdefault(lack, []).append(need.topic)
+    grants = _Grants(judge, facts)
     found = [
-        *(_of_topics(judge, lack, topics) for lack, topics in lacks.items()),
-        *(_of_cluster(judge, lack) for lack in _lacks_of_cluster(facts, clusters)),
+        *(grants.on_topics(lack, topics) for lack, topics in lacks.items()),
+        *(grants.on_groups(lack, groups) for lack, groups in _lacks_of_groups(facts).items()),
+        *(grants.on_cluster(lack) for lack in _lacks_of_cluster(facts, clusters)),
         *(judge.skips(f"not checked: {said}", f"see the brokers of {alias}") for alias, said in facts.problems.items()),
     ]
     return judge.all_or(found, f"all that is needed on {count(len(asked), 'topic')}")
@@ -78,29 +79,63 @@ def _lacks_of_topic(facts: FlowFacts, need: TopicNeed) -> Iterator[Lack]:
 
 
 def _lacks_of_cluster(facts: FlowFacts, clusters: Mapping[str, ClusterFacts]) -> Iterator[Lack]:
-    source, target = facts.flow.source.alias, facts.flow.target.alias
-    if facts.may_write_markers is False:
-        yield Lack(target, "ALTER", _HOLES)
-    if facts.syncs_acls:
-        for alias, operation in ((source, "DESCRIBE"), (target, "DESCRIBE"), (target, "ALTER")):
-            if alias in facts.rights and operation not in (facts.rights[alias].of_cluster or ()):
-                yield Lack(alias, operation, "rights (ACLs) are not kept alike")
+    for row, right in plan_rights(facts.flow, Names.of(facts.flow, (), ())):
+        alias = _alias(facts, row)
+        if right.resource != CLUSTER or alias not in facts.rights:
+            continue
+        if row.use == MARKERS_USE:
+            is_missing = facts.may_write_markers is False
+        else:
+            is_missing = facts.syncs_acls and right.operation not in (facts.rights[alias].of_cluster or ())
+        if is_missing:
+            yield Lack(alias, right.operation, row.without)
+    target = facts.flow.target.alias
     given = facts.rights[target].of_cluster if target in facts.rights else None
     releases = [release_of(each.versions) for each in clusters[target].bootstrap if not each.problem]
     if given is not None and "IDEMPOTENT_WRITE" not in given and min(releases, default="2.8") < "2.8":
         yield Lack(target, "IDEMPOTENT_WRITE", STOPS)
 
 
-def _of_topics(judge: Judge, lack: Lack, topics: list[str]) -> Verdict:
-    said = f"{lack.operation} is missing on {count(len(topics), 'topic')} of {lack.cluster}: {some_of(topics)}"
-    return _verdict(judge, lack, said, f"--topic {topics[0]}")
+def _lacks_of_groups(facts: FlowFacts) -> dict[Lack, list[str]]:
+    found: dict[Lack, list[str]] = {}
+    for row, right in plan_rights(facts.flow, Names.of(facts.flow, (), ("any",))):
+        alias = _alias(facts, row)
+        if right.resource == GROUP:
+            refused = facts.refused_groups.get(alias, {})
+            groups = [group for group, operation in refused.items() if operation == right.operation]
+            if groups:
+                found[Lack(alias, right.operation, row.without)] = groups
+    return found
 
 
-def _of_cluster(judge: Judge, lack: Lack) -> Verdict:
-    return _verdict(judge, lack, f"{lack.operation} is missing on the cluster {lack.cluster}", "--cluster")
+def _alias(facts: FlowFacts, row: Row) -> str:
+    return facts.flow.source.alias if row.side == SOURCE else facts.flow.target.alias
 
 
-def _verdict(judge: Judge, lack: Lack, said: str, where: str) -> Verdict:
-    operation = lack.operation.title().replace("_", "")
-    cure = f"on {lack.cluster}: kafka-acls --add --allow-principal User:MIRROR --operation {operation} {where}"
-    return judge.fails(said, cure) if lack.lost == STOPS else judge.warns(f"{said}: {lack.lost}", cure)
+class _Grants(NamedTuple):
+    """Words what is missing, and how it is granted."""
+
+    judge: Judge
+    facts: FlowFacts
+
+    def on_topics(self, lack: Lack, topics: list[str]) -> Verdict:
+        return self._on_some(lack, TOPIC, topics)
+
+    def on_groups(self, lack: Lack, groups: list[str]) -> Verdict:
+        return self._on_some(lack, GROUP, groups)
+
+    def on_cluster(self, lack: Lack) -> Verdict:
+        said = f"{lack.operation} is missing on the cluster {lack.cluster}"
+        return self._verdict(lack, said, Right(lack.operation, CLUSTER))
+
+    def _on_some(self, lack: Lack, kind: str, names: list[str]) -> Verdict:
+        said = f"{lack.operation} is missing on {count(len(names), kind)} of {lack.cluster}: {some_of(names)}"
+        return self._verdict(lack, said, Right(lack.operation, kind, names[0]))
+
+    def _verdict(self, lack: Lack, said: str, right: Right) -> Verdict:
+        flow, principal = self.facts.flow, self.facts.principals.get(lack.cluster, NOT_KNOWN)
+        cluster = flow.source if flow.source.alias == lack.cluster else flow.target
+        cure = right.grant(principal, ",".join(cluster.bootstrap_servers))
+        if lack.lost == STOPS:
+            return self.judge.fails(said, cure)
+        return self.judge.warns(f"{said}: {lack.lost}", cure)

@@ -10,11 +10,10 @@ from sparkmirror.groups.rules import Moved, plan_checkpoints, plan_commits
 from sparkmirror.groups.task import GroupReport, GroupTask
 from sparkmirror.groups.translator import Answer, MapReader, Translator
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets
+from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets, why_uncommitted
 from sparkmirror.net.groups import GroupState, describe_groups
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
-from sparkmirror.protocol import codes
 from sparkmirror.protocol.committed import Committed
 
 Place = tuple[str, int]
@@ -105,7 +104,7 @@ class GroupWorker:
             if plan.commits:
                 commits[group] = {place: Committed(m.downstream, m.metadata) for place, m in plan.commits.items()}
         for group, answer in commit_group_offsets(self._target, commits).items():
-            reports[group] = _after_commit(reports[group], answer)
+            reports[group] = _after_commit(self._target, reports[group], answer)
 
 
 def move_group(group: str, offsets: Mapping[Place, Committed], answers: Answers) -> tuple[Group, GroupReport]:
@@ -134,15 +133,14 @@ def _first_of(reasons: Mapping[Place, str]) -> str:
     return f"{topic}-{partition}: {why}" + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
 
 
-def _after_commit(report: GroupReport, answer: Mapping[Place, int] | BrokerError) -> GroupReport:
+def _after_commit(target: Cluster, report: GroupReport, answer: Mapping[Place, int] | BrokerError) -> GroupReport:
     if isinstance(answer, BrokerError):
         return _unsynced(report, str(answer))
     refused = {place: code for place, code in answer.items() if code}
     report = report._replace(committed=len(answer) - len(refused))
     if not refused:
         return report
-    (topic, partition), code = min(refused.items())
-    return _unsynced(report, f"the target refuses its offset of {topic}-{partition}: {codes.name_of(code)}")
+    return _unsynced(report, str(why_uncommitted(target, *min(refused.items()))))
 
 
 def _unsynced(report: GroupReport, why: str) -> GroupReport:

@@ -8,8 +8,10 @@ from kafka.protocol.admin import CreateAclsRequest, DescribeAclsRequest
 
 from sparkmirror.errors import ProtocolError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.denial import raise_refused
 from sparkmirror.protocol import codes
 from sparkmirror.topology.acls import Acl
+from sparkmirror.topology.right import CLUSTER, Right
 
 _TOPIC = 2
 _ANY = 1
@@ -30,7 +32,8 @@ def describe_topic_acls(cluster: Cluster) -> list[Acl] | None:
     answer = cluster.call_any(request)
     if answer.error_code == codes.SECURITY_DISABLED:
         return None
-    codes.raise_for(answer.error_code, f"cluster {cluster.address.alias}: rights (ACLs) can't be read")
+    what = f"cluster {cluster.address.alias}: rights (ACLs) can't be read"
+    raise_refused(cluster.address, what, answer.error_code, Right("DESCRIBE", CLUSTER))
     return [
         Acl(found.resource_name, found.pattern_type, acl.principal, acl.host, acl.operation, acl.permission_type)
         for found in answer.resources
@@ -59,4 +62,5 @@ def create_topic_acls(cluster: Cluster, acls: Sequence[Acl]) -> None:
         if len(results) != len(group):
             raise ProtocolError(f"{len(group)} rights were to be added, and {len(results)} answers came")
         for acl, result in zip(group, results, strict=True):
-            codes.raise_for(result.error_code, f"a right on topic {acl.name} for {acl.principal} can't be added")
+            what = f"a right (ACL) on topic {acl.name} for {acl.principal} can't be added"
+            raise_refused(cluster.address, what, result.error_code, Right("ALTER", CLUSTER))

@@ -10,8 +10,10 @@ from kafka.protocol.admin import DescribeQuorumRequest
 from sparkmirror.errors import ProtocolError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.deadline import deadline
+from sparkmirror.net.denial import raise_refused
 from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes
+from sparkmirror.topology.right import CLUSTER, Right
 
 API_KEY = int(DescribeQuorumRequest.API_KEY)
 WITH_TIMES = 1  # the first version that tells times, of Kafka 3.3
@@ -37,7 +39,7 @@ def read_clock(cluster: Cluster) -> ClockReading:
         answer = cluster.call_any(DescribeQuorumRequest(topics=[wanted]))
     after = time.time()
     what = f"cluster {cluster.address.alias}: the controllers' quorum can't be described"
-    codes.raise_for(answer.error_code, what)
+    raise_refused(cluster.address, what, answer.error_code, Right("DESCRIBE", CLUSTER))
     quorum = only_answer(only_answer(answer.topics, what).partitions, what)
     codes.raise_for(quorum.error_code, what)
     stamps = [v.last_fetch_timestamp for v in quorum.current_voters if v.replica_id == quorum.leader_id]

@@ -10,8 +10,10 @@ from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigs
 
 from sparkmirror.errors import BrokerError, ProtocolError
 from sparkmirror.net.cluster import Cluster, chunks
+from sparkmirror.net.denial import raise_refused, refused
 from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes
+from sparkmirror.topology.right import CLUSTER, TOPIC, Right
 from sparkmirror.topology.topic_configs import ConfigChanges, ConfigEntry
 
 _TOPIC, _BROKER = 2, 4
@@ -41,9 +43,8 @@ def describe_topic_configs(cluster: Cluster, topics: Collection[str]) -> Describ
             if not code:
                 described.found[name] = {entry.name: _entry(entry) for entry in answer.configs}
             elif code != codes.UNKNOWN_TOPIC_OR_PARTITION:
-                advice = "; the mirror's user needs DESCRIBE_CONFIGS" if code in codes.FORBIDDEN else ""
                 what = f"cluster {cluster.address.alias}: configurations of topic {name} can't be read"
-                described.refused[name] = BrokerError(code, f"{what}: {codes.name_of(code)}{advice}")
+                described.refused[name] = refused(cluster.address, what, code, Right("DESCRIBE_CONFIGS", TOPIC, name))
     return described
 
 
@@ -54,14 +55,14 @@ def describe_broker_configs(cluster: Cluster, node: int) -> dict[str, str]:
     request = DescribeConfigsRequest(resources=[wanted], include_synonyms=False, include_documentation=False)
     what = f"cluster {cluster.address.alias}: configurations of broker {node} can't be read"
     answer = only_answer(cluster.call(node, request).results, what)
-    codes.raise_for(answer.error_code, what)
+    raise_refused(cluster.address, what, answer.error_code, Right("DESCRIBE_CONFIGS", CLUSTER))
     return {entry.name: entry.value for entry in answer.configs if entry.value is not None}
 
 
 def change_topic_configs(cluster: Cluster, changes: Mapping[str, ConfigChanges]) -> dict[str, BrokerError]:
     """Write the changes, and say which topics' were refused."""
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
-    refused: dict[str, BrokerError] = {}
+    errors: dict[str, BrokerError] = {}
     for group in chunks(sorted(changes), AT_ONCE):
         request = IncrementalAlterConfigsRequest(
             resources=[
@@ -75,15 +76,16 @@ def change_topic_configs(cluster: Cluster, changes: Mapping[str, ConfigChanges])
             raise ProtocolError(f"configurations of {len(group)} topics were to be changed, and other answers came")
         for answer in answers:
             if answer.error_code:
-                said = f"{codes.name_of(answer.error_code)} {answer.error_message or ''}".rstrip()
-                refused[answer.resource_name] = BrokerError(answer.error_code, said)
-    return refused
+                topic, right = answer.resource_name, Right("ALTER_CONFIGS", TOPIC, answer.resource_name)
+                what = f"topic {topic}: {', '.join((*changes[topic].set, *changes[topic].remove))} can't be set"
+                errors[topic] = refused(cluster.address, what, answer.error_code, right, answer.error_message)
+    return errors
 
 
 def set_topic_configs(cluster: Cluster, topic: str, values: Mapping[str, str]) -> None:
-    refused = change_topic_configs(cluster, {topic: ConfigChanges(set=values)})
-    if topic in refused:
-        raise BrokerError(refused[topic].code, f"topic {topic}: {', '.join(values)} can't be set: {refused[topic]}")
+    errors = change_topic_configs(cluster, {topic: ConfigChanges(set=values)})
+    if topic in errors:
+        raise errors[topic]
 
 
 def _alterations(changes: ConfigChanges) -> Iterator[Any]:

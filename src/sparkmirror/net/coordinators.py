@@ -14,7 +14,9 @@ from kafka.protocol.metadata import FindCoordinatorRequest
 
 from sparkmirror.errors import BrokerError, ConnectionLostError, ProtocolError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.denial import refused
 from sparkmirror.protocol import codes
+from sparkmirror.topology.right import GROUP, Right
 
 AT_ONCE = 1_000  # groups a look-up
 MOST_KNOWN = 200_000
@@ -74,10 +76,10 @@ def each_node(nodes: Iterable[int], ask: Callable[[int], Answer]) -> dict[int, A
         return dict(zip(listed, pool.map(ask, listed), strict=True))
 
 
-def refusal(cluster: Cluster, group: str, what: str, code: int, needs: str = "") -> BrokerError:
-    """Why `what` can't be done; `needs` is the right that a user who may not should be given."""
-    advice = f"; the mirror's user needs {needs}" if needs and code in codes.FORBIDDEN else ""
-    return BrokerError(code, f"cluster {cluster.address.alias}: group {group}: {what}: {codes.name_of(code)}{advice}")
+def refusal(cluster: Cluster, group: str, what: str, code: int, operation: str) -> BrokerError:
+    """Why `what` can't be done; `operation` is what one must be allowed on the group."""
+    said = f"cluster {cluster.address.alias}: group {group}: {what}"
+    return refused(cluster.address, said, code, Right(operation, GROUP, group))
 
 
 def _has_moved(answer: object) -> bool:
@@ -100,7 +102,7 @@ def _coordinator(cluster: Cluster, group: str, answer: Any) -> int | BrokerError
     node, code = int(answer.node_id), answer.error_code
     if node < 0 and not code:
         code = codes.COORDINATOR_NOT_AVAILABLE
-    return refusal(cluster, group, "its coordinator can't be found", code, "DESCRIBE on the group") if code else node
+    return refusal(cluster, group, "its coordinator can't be found", code, "DESCRIBE") if code else node
 
 
 def _ask_once(cluster: Cluster, groups: Sequence[str], ask: Ask[Answer]) -> dict[str, Answer | BrokerError]:

@@ -12,9 +12,11 @@ from kafka.protocol.consumer import OffsetDeleteRequest
 from sparkmirror.errors import BrokerError, ProtocolError
 from sparkmirror.net.cluster import Cluster, chunks, group_by
 from sparkmirror.net.coordinators import DEADLINE_S, ask_coordinators, refusal
+from sparkmirror.net.denial import refused
 from sparkmirror.net.exchange import exchange
 from sparkmirror.protocol import codes, offset_commit, offset_fetch
 from sparkmirror.protocol.committed import Committed, Partition
+from sparkmirror.topology.right import TOPIC, Right
 
 GROUPS_AT_ONCE = 500  # a fetch
 PARTITIONS_AT_ONCE = 1_000  # a commit: a broker stores it as one batch, which may have 1 MB by default
@@ -54,7 +56,7 @@ def fetch_group_offsets(
         for version, chunk, frame in answers:
             for group, (error, offsets) in offset_fetch.parse_offset_fetch(version, frame, chunk).items():
                 if error:
-                    yield group, refusal(cluster, group, "offsets can't be read", error, "DESCRIBE on the group")
+                    yield group, refusal(cluster, group, "offsets can't be read", error, "DESCRIBE")
                 else:
                     yield group, offsets
 
@@ -92,6 +94,13 @@ def commit_group_offsets(
     return {group: written.get(group, {}) for group in offsets}
 
 
+def why_uncommitted(cluster: Cluster, place: Partition, code: int) -> BrokerError:
+    """Why an offset of a group was not written, where the group's others may have been."""
+    topic, partition = place
+    right = Right("READ", TOPIC, topic)
+    return refused(cluster.address, f"its offset of {topic}-{partition} can't be committed", code, right)
+
+
 def delete_group_offsets(
     cluster: Cluster, group: str, partitions: Collection[Partition], *, deadline_s: float = DEADLINE_S
 ) -> dict[Partition, int]:
@@ -109,7 +118,7 @@ def delete_group_offsets(
     def ask(node: int, _: Sequence[str]) -> Iterator[tuple[str, dict[Partition, int] | BrokerError]]:
         answer = cluster.call(node, request)
         if answer.error_code:
-            yield group, refusal(cluster, group, "offsets can't be deleted", answer.error_code, "DELETE on the group")
+            yield group, refusal(cluster, group, "offsets can't be deleted", answer.error_code, "DELETE")
         else:
             yield group, {(t.name, p.partition_index): p.error_code for t in answer.topics for p in t.partitions}
 
@@ -126,7 +135,7 @@ def _judge(cluster: Cluster, group: str, errors: dict[Partition, int]) -> dict[P
     what = "offsets can't be committed"
     if of_group == codes.UNKNOWN_MEMBER_ID:
         what += " while it has members"
-    return refusal(cluster, group, what, of_group, "READ on the group")
+    return refusal(cluster, group, what, of_group, "READ")
 
 
 def _parts(offsets: Offsets) -> Sequence[Offsets]:

@@ -87,7 +87,7 @@ def delete_groups(
             for answer in cluster.call(node, DeleteGroupsRequest(groups_names=chunk)).results:
                 group, code = answer.group_id, answer.error_code
                 gone = code in (codes.NONE, codes.GROUP_ID_NOT_FOUND)
-                yield group, None if gone else refusal(cluster, group, "it can't be deleted", code, "DELETE on it")
+                yield group, None if gone else refusal(cluster, group, "it can't be deleted", code, "DELETE")
 
     answers = ask_coordinators(cluster, groups, ask, deadline_s=deadline_s)
     return {group: refused for group, refused in answers.items() if refused is not None}
@@ -143,4 +143,4 @@ def _describe_consumer_groups(
 
 
 def _not_described(cluster: Cluster, group: str, code: int) -> BrokerError:
-    return refusal(cluster, group, "it can't be described", code, "DESCRIBE on the group")
+    return refusal(cluster, group, "it can't be described", code, "DESCRIBE")

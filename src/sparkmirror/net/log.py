@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from sparkmirror.batch.header import BatchHeader, split_batches
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, TopicInfo
+from sparkmirror.net.denial import raise_refused
 from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes, fetch, produce
-from sparkmirror.protocol.codes import raise_for
+from sparkmirror.topology.right import TOPIC, Right
 
 TAIL_BYTES = 1 << 20
 
@@ -42,10 +43,16 @@ def fetch_partition(
         leader.node, fetch.API_KEY, pick_dialect(topic, fetch.BY_ID, fetch.BY_NAME), lambda v: [body(v)]
     )
     answer = fetch.parse_fetch(version, frame)
-    raise_for(answer.error, f"{topic.name}-{partition}")
+    codes.raise_for(answer.error, f"{topic.name}-{partition}")
     if not answer.partitions:
         raise ConnectionLostError(f"{topic.name}-{partition}: the leader answered nothing")
     return answer.partitions[0]
+
+
+def raise_unread(cluster: Cluster, topic: TopicInfo, partition: int, code: int) -> None:
+    """If the answer to a fetch is an error."""
+    what = f"{topic.name}-{partition} can't be read"
+    raise_refused(cluster.address, what, code, Right("READ", TOPIC, topic.name))
 
 
 def fetch_batch_at(
@@ -55,7 +62,7 @@ def fetch_batch_at(
     fetched = fetch_partition(cluster, topic, partition, offset, max_bytes=1)
     if fetched.error == codes.OFFSET_OUT_OF_RANGE:
         return None
-    raise_for(fetched.error, f"{topic.name}-{partition}")
+    raise_unread(cluster, topic, partition, fetched.error)
     for header, batch in split_batches(fetched.records):
         if header.end > offset:
             return header, batch
@@ -74,7 +81,8 @@ def append_batch(cluster: Cluster, topic: TopicInfo, partition: int, batch: byte
         leader.node, produce.API_KEY, pick_dialect(topic, produce.BY_ID, produce.BY_NAME), body
     )
     answer = only_answer(produce.parse_produce(version, frame)[1], f"append to {topic.name}-{partition}")
-    raise_for(answer.error, f"{topic.name}-{partition}")
+    what, right = f"{topic.name}-{partition} can't be written", Right("WRITE", TOPIC, topic.name)
+    raise_refused(cluster.address, what, answer.error, right)
     return answer.base_offset
 
 
@@ -84,7 +92,7 @@ def read_log(
     """All batches from `offset` up to `end`."""
     while offset < end:
         fetched = fetch_partition(cluster, topic, partition, offset)
-        raise_for(fetched.error, f"{topic.name}-{partition}")
+        raise_unread(cluster, topic, partition, fetched.error)
         before = offset
         for header, batch in split_batches(fetched.records):
             offset = max(offset, header.end)

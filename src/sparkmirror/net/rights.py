@@ -11,13 +11,17 @@ from kafka.record.memory_records import MemoryRecordsBuilder
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.deadline import deadline
+from sparkmirror.net.group_offsets import commit_group_offsets
+from sparkmirror.net.groups import describe_groups
 from sparkmirror.net.transactions import EmptyTransactions
 from sparkmirror.protocol import codes, markers, produce
+from sparkmirror.protocol.committed import Committed
 from sparkmirror.protocol.fetch import TopicKey
 from sparkmirror.protocol.produce import Buffer
 from sparkmirror.topology.acls import OPERATIONS
 
 _NO_SUCH_PARTITION = 2**31 - 1
+_NO_SUCH_TOPIC = "sparkmirror.there-is-no-such-topic"
 _TIMEOUT_S = 5.0
 _WITH_BOTH = 10  # the newest Metadata that tells the cluster's operations beside those of topics
 
@@ -53,6 +57,9 @@ class TopicRights:
     operations: frozenset[str] = frozenset()
     replicas: int = 0
     in_sync: int = 0
+
+    def may(self, operation: str) -> bool:
+        return operation in self.operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,22 @@ def may_append(cluster: Cluster, topics: Collection[str]) -> dict[str, bool]:
     )
     answers = produce.parse_produce(version, frame)[1]
     return {str(answer.topic): answer.error not in codes.FORBIDDEN for answer in answers}
+
+
+def find_undescribed(cluster: Cluster, groups: Collection[str]) -> list[str]:
+    """Groups that the user may not DESCRIBE."""
+    return [group for group, state in describe_groups(cluster, groups).items() if _is_forbidden(state)]
+
+
+def find_uncommitted(cluster: Cluster, groups: Collection[str]) -> list[str]:
+    """Groups that the user may not commit for: asked by an offset of a topic that can't exist, which is not written."""
+    nowhere = {(_NO_SUCH_TOPIC, 0): Committed(0)}
+    answers = commit_group_offsets(cluster, dict.fromkeys(groups, nowhere))
+    return [group for group, answer in answers.items() if _is_forbidden(answer)]
+
+
+def _is_forbidden(answer: object) -> bool:
+    return isinstance(answer, BrokerError) and answer.code in codes.FORBIDDEN
 
 
 def _operations(numbers: Collection[int] | None) -> frozenset[str]:

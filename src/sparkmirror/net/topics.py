@@ -10,8 +10,10 @@ from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, D
 
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster
+from sparkmirror.net.denial import raise_refused, refused
 from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes
+from sparkmirror.topology.right import TOPIC, Right
 
 TIMEOUT_MS = 15_000
 AT_ONCE = 200  # topics that are validated by one request
@@ -30,15 +32,15 @@ class TopicShape(NamedTuple):
 
 def validate_topics(cluster: Cluster, shapes: Sequence[TopicShape]) -> dict[str, BrokerError]:
     """Why some of these could not be made; nothing is."""
-    refused = {}
+    found = {}
     for first in range(0, len(shapes), AT_ONCE):
         group = [_creatable(shape) for shape in shapes[first : first + AT_ONCE]]
         request = CreateTopicsRequest(topics=group, timeout_ms=TIMEOUT_MS, validate_only=True)
         for answer in cluster.call_controller(request).topics:
             if answer.error_code not in (codes.NONE, codes.TOPIC_ALREADY_EXISTS):
                 said = f"{codes.name_of(answer.error_code)} {answer.error_message or ''}".rstrip()
-                refused[answer.name] = BrokerError(answer.error_code, said)
-    return refused
+                found[answer.name] = BrokerError(answer.error_code, said)
+    return found
 
 
 def create_topic(
@@ -56,11 +58,8 @@ def create_topic(
     )
     answer = only_answer(cluster.call_controller(request).topics, f"creation of {name}")
     if answer.error_code not in (codes.NONE, codes.TOPIC_ALREADY_EXISTS):
-        raise BrokerError(
-            answer.error_code,
-            f"cluster {cluster.address.alias}: topic {name} can't be created: "
-            f"{codes.name_of(answer.error_code)} {answer.error_message or ''}".rstrip(),
-        )
+        what = f"cluster {cluster.address.alias}: topic {name} can't be created"
+        raise refused(cluster.address, what, answer.error_code, Right("CREATE", TOPIC, name), answer.error_message)
     if answer.error_code == codes.TOPIC_ALREADY_EXISTS:
         return None
     return answer.topic_id.bytes if isinstance(answer.topic_id, uuid.UUID) else NO_TOPIC_ID
@@ -83,7 +82,9 @@ def extend_topic(cluster: Cluster, name: str, partitions: int) -> None:
     request = CreatePartitionsRequest(topics=[wanted], timeout_ms=TIMEOUT_MS, validate_only=False)
     answer = only_answer(cluster.call_controller(request).results, f"extension of {name}")
     if answer.error_code != codes.INVALID_PARTITIONS:
-        codes.raise_for(answer.error_code, f"topic {name} can't be extended")
+        raise_refused(
+            cluster.address, f"topic {name} can't be extended", answer.error_code, Right("ALTER", TOPIC, name)
+        )
 
 
 def delete_topic(cluster: Cluster, name: str) -> None:
@@ -91,4 +92,6 @@ def delete_topic(cluster: Cluster, name: str) -> None:
     request = DeleteTopicsRequest(topics=[], topic_names=[name], timeout_ms=TIMEOUT_MS)
     answer = only_answer(cluster.call_controller(request, most_version=_MOST_DELETE).responses, f"deletion of {name}")
     if answer.error_code != codes.UNKNOWN_TOPIC_OR_PARTITION:
-        codes.raise_for(answer.error_code, f"topic {name} can't be deleted")
+        raise_refused(
+            cluster.address, f"topic {name} can't be deleted", answer.error_code, Right("DELETE", TOPIC, name)
+        )

@@ -15,7 +15,9 @@ from kafka.protocol.producer import AddPartitionsToTxnRequest, EndTxnRequest, In
 
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.cluster import Cluster, group_by
+from sparkmirror.net.denial import raise_refused
 from sparkmirror.protocol import codes
+from sparkmirror.topology.right import TRANSACTIONAL_ID, Right
 
 TRANSACTION_TIMEOUT_MS = 60_000
 DEADLINE_S = 10.0
@@ -88,7 +90,8 @@ class EmptyTransactions:
             if error == codes.NOT_COORDINATOR:
                 self._coordinator = self._find_coordinator()
             elif error not in codes.PASSING and error != codes.CONCURRENT_TRANSACTIONS:
-                codes.raise_for(error, f"transaction {self._id}")
+                right = Right("WRITE", TRANSACTIONAL_ID, self._id)
+                raise_refused(self._cluster.address, f"transaction {self._id}", error, right)
                 return answer
             if time.monotonic() > deadline:
                 raise ConnectionLostError(f"transaction {self._id}: {codes.name_of(error)} for {DEADLINE_S:g} s")

@@ -31,13 +31,15 @@ from dataclasses import dataclass, replace
 
 from kafka.protocol.producer import InitProducerIdRequest
 
-from sparkmirror.errors import BrokerError, ConnectionLostError
+from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.denial import refused
 from sparkmirror.offsets.halts import Halt, parse_halt, parse_repeat
 from sparkmirror.offsets.internal_topic import InternalRecord, InternalTopic, parse_object
 from sparkmirror.offsets.seen import Seen, parse_seen
 from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs, TopicMemory
 from sparkmirror.protocol import codes
+from sparkmirror.topology.right import CLUSTER, Right
 from sparkmirror.topology.storage import Storage
 
 Place = tuple[str, int]
@@ -294,10 +296,8 @@ def draw_producer_id(cluster: Cluster) -> int:
         if answer.error_code == codes.NONE:
             return int(answer.producer_id)
         if answer.error_code not in codes.PASSING or time.monotonic() > deadline:
-            raise BrokerError(
-                answer.error_code,
-                f"cluster {cluster.address.alias} gives no producer id: {codes.name_of(answer.error_code)}",
-            )
+            what = f"cluster {cluster.address.alias} gives no producer id"
+            raise refused(cluster.address, what, answer.error_code, Right("IDEMPOTENT_WRITE", CLUSTER))
         time.sleep(CLAIM_RETRY_S)  # the coordinator is loading; it can only be asked again
 
 

@@ -41,10 +41,13 @@ def next_beat(after_s: float, interval_s: float) -> float:
 def _beat(heartbeat: Heartbeat, over: threading.Event) -> None:
     with Cluster(heartbeat.target) as cluster:
         topic = HeartbeatTopic(cluster, heartbeat.topic, heartbeat.source)
-        due = next_beat(time.time(), heartbeat.interval_s)
+        due, failed = next_beat(time.time(), heartbeat.interval_s), ""
         while not over.wait(max(0.0, due - time.time())):
             due = next_beat(max(due, time.time()), heartbeat.interval_s)  # a wait may end a little early
             try:
                 topic.emit(int(time.time() * 1000))
+                failed = ""
             except SparkmirrorError as error:
-                log.warning("a heartbeat for %s->%s failed: %s", heartbeat.source, heartbeat.target.alias, error)
+                if str(error) != failed:
+                    log.warning("a heartbeat for %s->%s failed: %s", heartbeat.source, heartbeat.target.alias, error)
+                failed = str(error)

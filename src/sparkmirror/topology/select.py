@@ -8,8 +8,9 @@ MirrorMaker 2 never deletes or shrinks on the target. Neither does this, but for
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig
@@ -18,6 +19,8 @@ from sparkmirror.topology.choose import choose_config_filter, choose_policy, cho
 from sparkmirror.topology.filters import TopicFilter
 from sparkmirror.topology.partition import TopicPartition
 from sparkmirror.topology.policy import ReplicationPolicy, hops_back
+
+_PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,10 @@ class TopicSelector:
         heartbeats = self.heartbeats and self.policy.is_heartbeats_topic(topic)
         wanted = heartbeats or self.topic_filter.should_replicate_topic(topic)
         return wanted and not self.policy.is_internal_topic(topic) and not self.is_cycle(topic)
+
+    def pick_named(self, topics: Iterable[str]) -> Iterator[str]:
+        """Of a file's `topics`, those that are names: one that the user may not see is in no list of topics."""
+        return (name for name in topics if _PLAIN_NAME.fullmatch(name) and self.should_replicate(name))
 
     def is_cycle(self, topic: str) -> bool:
         """Whether any hop of the topic's way here began at the target."""

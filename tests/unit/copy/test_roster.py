@@ -66,5 +66,6 @@ def test_a_right_that_is_missing_stops_the_partition_with_its_offset() -> None:
     settle(roster, cursor)
     roster.take_fetched(cursor, fetched(error=codes.TOPIC_AUTHORIZATION_FAILED), 0.0)
     (receipt,) = roster.book.take()
-    assert receipt.error.startswith("unauthorized: the source refuses READ on topic t")
-    assert "from source offset 0 on" in receipt.error
+    assert receipt.error.startswith("unauthorized: User:ANONYMOUS has no READ on topic t of cluster A (TOPIC_AUTH")
+    assert "from source offset 0 on; it goes on when that is granted: kafka-acls.sh" in receipt.error
+    assert receipt.error.endswith("--add --allow-principal User:ANONYMOUS --operation Read --topic t")

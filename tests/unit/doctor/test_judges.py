@@ -323,7 +323,7 @@ def test_rights_on_the_cluster() -> None:
     assert "translated" in only(judge_rights(flow_facts(may_write_markers=False), clusters())).said
     blind = {"a": Rights(ALL, {}), "b": Rights(None, {})}
     found = judge_rights(flow_facts(syncs_acls=True, rights=blind), clusters())
-    assert [v.said.partition(" ")[0] for v in found] == ["DESCRIBE", "ALTER"]
+    assert [v.said.partition(" ")[0] for v in found] == ["ALTER"], "which holds DESCRIBE"
 
 
 def test_before_2_8_a_producer_needs_the_right_of_the_whole_cluster() -> None:
@@ -332,6 +332,26 @@ def test_before_2_8_a_producer_needs_the_right_of_the_whole_cluster() -> None:
     facts = flow_facts(rights=less)
     assert only(judge_rights(facts, clusters())).level is Level.PASS
     assert only(judge_rights(facts, clusters() | {"b": replace(cluster("b"), bootstrap=(old,))})).level is Level.FAIL
+
+
+def test_what_is_missing_is_granted_to_who_the_mirror_is_there() -> None:
+    facts = flow_facts(
+        may_write_markers=False,
+        more="sync.group.offsets.enabled=true",
+        refused_groups={"a": {"g": "DESCRIBE"}, "b": {"g": "READ"}},
+        principals={"b": "User:CN=me,O=a b"},
+    )
+    found = {verdict.said.partition(":")[0]: verdict for verdict in judge_rights(facts, clusters())}
+    wanted = {
+        "DESCRIBE is missing on 1 group of a",
+        "READ is missing on 1 group of b",
+        "ALTER is missing on the cluster b",
+    }
+    assert found.keys() == wanted
+    assert {verdict.level for verdict in found.values()} == {Level.WARN}
+    assert found["DESCRIBE is missing on 1 group of a"].cure.endswith("User:MIRROR --operation Describe --group g")
+    cure = found["ALTER is missing on the cluster b"].cure
+    assert cure.endswith("--add --allow-principal 'User:CN=me,O=a b' --operation Alter --cluster")
 
 
 def test_what_could_not_be_asked_is_no_pass() -> None:
@@ -349,9 +369,10 @@ def test_a_flow_needs_its_topics_on_both_sides_and_its_internal_ones() -> None:
     asked = Asked(here=here, there=there, configs={"t": {"retention.ms": ConfigEntry("9", OF_TOPIC)}})
     needs = {(n.cluster, n.topic): n for n in plan_needs(flow, plan_flow_topics(flow, here, there), asked)}
     assert {topic for side, topic in needs if side == "a"} == {"t", "mm2-offset-syncs.b.internal"}
-    assert needs["a", "t"].must == ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")
+    assert needs["a", "t"].must == ("READ",), "configurations are nobody's concern"
+    assert needs["b", "a.t"].must == ("WRITE",)
     assert needs["b", "a.t"].shape == TopicShape("a.t", 3, 2, {"retention.ms": "9"})
-    assert needs["b", "a.t"].should.keys() == {"ALTER", "DELETE"}
+    assert needs["b", "a.t"].should.keys() == {"READ", "ALTER", "DELETE"}
     assert needs["b", "mm2-claims.a.internal"].factor_key == "offset.storage.replication.factor"
 
 

@@ -18,6 +18,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sparkmirror.config.logins import URL_KEY, Refreshing, TokenLogin
 from sparkmirror.errors import AuthenticationError
@@ -28,6 +29,7 @@ SPARE_S = 2.0  # on its way to the broker a token must not end
 EARLY_S = 2 * SPARE_S  # so that the next one is there before
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 _DEFAULT_LIFE_S = 3600.0
+_UNREADABLE = (binascii.Error, ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError)
 
 log = logging.getLogger("sparkmirror")
 
@@ -80,14 +82,26 @@ def read_token(text: str, origin: str, life_s: float | None = None) -> Token:
 
 
 def read_end(token: str) -> float | None:
-    """`exp` of a JWT. Its signature is the broker's to check."""
-    payload = token.split(".")[1] if token.count(".") == 2 else ""
+    """`exp` of a JWT."""
     try:
-        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-        ends_at = float(claims["exp"])
-    except (binascii.Error, ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError):
+        ends_at = float(_read_claim(token, "exp"))
+    except _UNREADABLE:
         return None
     return ends_at if math.isfinite(ends_at) else None
+
+
+def read_subject(token: str) -> str:
+    """`sub` of a JWT: who it is for; empty where it does not say."""
+    try:
+        return str(_read_claim(token, "sub"))
+    except _UNREADABLE:
+        return ""
+
+
+def _read_claim(token: str, name: str) -> Any:
+    """The signature is the broker's to check."""
+    payload = token.split(".")[1] if token.count(".") == 2 else ""
+    return json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))[name]
 
 
 def make_unsecured(options: dict[str, str], now: float) -> Token:

@@ -50,6 +50,13 @@ def seconds_valid(material: Material) -> tuple[float, float]:
     return found.not_valid_before_utc.timestamp() - now, found.not_valid_after_utc.timestamp() - now
 
 
+def subject_of(material: Material) -> str:
+    """Whose our own certificate is, as brokers write it; empty: there is none."""
+    if not material.chain:
+        return ""
+    return x509.load_der_x509_certificate(material.chain[0]).subject.rfc4514_string()
+
+
 def carry_material(security: Security) -> Security:
     """The same with the content of its stores in place of their files: executors need none of them."""
     if not security.has_tls:
