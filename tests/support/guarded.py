@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,13 +58,15 @@ class Guarded:
         self.given.remove(acl)
 
 
-def start_guarded() -> tuple[KafkaCluster, str]:
+def start_guarded(name: str = "guarded", users: Iterable[str] = (), heap_mb: int = 512) -> tuple[KafkaCluster, str]:
+    """Not started yet, and the admin's address: there `users` can log in, too, each with the password x."""
     client, internal, controller = (reserve_port() for _ in range(3))
     ports = [port.number for port in (client, internal, controller)]
     for port in (client, internal, controller):
         port.release()
     listeners = f"PLAINTEXT://{HOST}:{ports[0]},INTERNAL://{HOST}:{ports[1]}"
-    login = {f"listener.name.{name}.plain.sasl.jaas.config": LOGIN for name in ("internal", "controller")}
+    known = LOGIN.removesuffix(";") + "".join(f' user_{user}="x"' for user in users) + ";"
+    login = {f"listener.name.{listener}.plain.sasl.jaas.config": known for listener in ("internal", "controller")}
     overrides = {
         "listeners": f"{listeners},CONTROLLER://{HOST}:{ports[2]}",
         "advertised.listeners": listeners,
@@ -76,4 +79,5 @@ def start_guarded() -> tuple[KafkaCluster, str]:
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:admin",
     }
-    return KafkaCluster(name="guarded", ports=ports[:1], overrides={**overrides, **login}), f"{HOST}:{ports[1]}"
+    cluster = KafkaCluster(name=name, ports=ports[:1], overrides={**overrides, **login}, heap_mb=heap_mb)
+    return cluster, f"{HOST}:{ports[1]}"

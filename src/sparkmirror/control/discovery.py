@@ -112,8 +112,8 @@ class Discovery:
         here = _keep_hidden(self._source, self._shown - source.topics.keys())
         there = _keep_hidden(self._target, {new.topic for new in plan.create})
         self._shown = {pair.topic for pair in plan.pairs} | here
-        denials = {topic: _hidden(self._source, topic) for topic in here}
-        denials |= {pair.topic: _hidden(self._target, pair.remote) for pair in plan.pairs if pair.remote in there}
+        denials = {topic: _hidden(self._source, "READ", topic) for topic in here}
+        denials |= {p.topic: _hidden(self._target, "WRITE", p.remote) for p in plan.pairs if p.remote in there}
         return find_hidden_facts(denials)
 
     def last_seen(self) -> tuple[Metadata, Metadata]:
@@ -237,8 +237,9 @@ def _keep_hidden(cluster: Cluster, topics: Collection[str]) -> set[str]:
     return {name for name, info in answers.items() if info.error in codes.FORBIDDEN}
 
 
-def _hidden(cluster: Cluster, topic: str) -> Denial:
-    return describe_denial(cluster.address, Right("DESCRIBE", TOPIC, topic), codes.TOPIC_AUTHORIZATION_FAILED)
+def _hidden(cluster: Cluster, needs: str, topic: str) -> Denial:
+    """DESCRIBE alone would show it, and be of no use."""
+    return describe_denial(cluster.address, Right(needs, TOPIC, topic), codes.TOPIC_AUTHORIZATION_FAILED)
 
 
 def count_missing(ends: Mapping[Place, Ends]) -> dict[Place, int]:

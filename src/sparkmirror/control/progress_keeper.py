@@ -73,7 +73,7 @@ class ProgressKeeper:
                 self._maps.write(receipts)
             except SparkmirrorError as error:
                 log.warning("flow %s: the offset map was not written: %s", self._flow, error)
-                return
+                positions = {place: standing for place, standing in positions.items() if not standing.translated}
             known = {k: p for k, p in positions.items() if self.believe(p) and p.next_offset > 0}
             news = {k: p for k, p in known.items() if self.written.get(k) != p}
             if not news:

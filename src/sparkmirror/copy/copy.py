@@ -391,8 +391,8 @@ class Copy:
                 side.leave()
         self._selector.close()
         self._scout.close()
-        self._source.close()
-        self._target.close()
+        self._source.end()
+        self._target.end()
 
 
 def _leaders(cluster: Cluster, topics: Collection[str]) -> dict[Place, Leader]:

@@ -108,12 +108,12 @@ class Cursor:
         """Where the partition is on both sides; or why it is nowhere at the moment, or till somebody does something."""
         leased = self.leased
         here, there = source.topics.get(leased.topic), target.topics.get(leased.remote)
-        for side, (name, number), info, address in (
-            ("source", self.place, here, addresses[0]),
-            ("target", self.remote, there, addresses[1]),
+        for side, (name, number), info, needs, address in (
+            ("source", self.place, here, "READ", addresses[0]),
+            ("target", self.remote, there, "WRITE", addresses[1]),
         ):
             if info and info.error in codes.FORBIDDEN:
-                return facts.unauthorized(describe_denial(address, Right("DESCRIBE", TOPIC, name), info.error))
+                return facts.unauthorized(describe_denial(address, Right(needs, TOPIC, name), info.error))
             if info is None or info.error or number not in info.leaders:
                 return f"the {side} has no {name}-{number} ({codes.name_of(info.error) if info else 'gone'})"
             if info.leaders[number].node < 0:

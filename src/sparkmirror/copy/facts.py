@@ -7,7 +7,7 @@ from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import TopicInfo
 from sparkmirror.net.denial import Denial, describe_denial
 from sparkmirror.protocol import codes
-from sparkmirror.topology.right import TOPIC, Right
+from sparkmirror.topology.right import Right
 
 FLUSH_TIMEOUT, RETRIES_EXHAUSTED = "flush-timeout", "retries-exhausted"
 RECORD_SKIPPED = "record-skipped"
@@ -32,10 +32,11 @@ def unread_gap(partition: str, first: int, end: int) -> MirrorError:
     )
 
 
-def unseen(address: ClusterAddress, topic: str, partition: int, info: TopicInfo | None) -> MirrorError:
-    """A partition that the metadata does not show."""
+def unseen(address: ClusterAddress, needs: Right, partition: int, info: TopicInfo | None) -> MirrorError:
+    """A partition of a topic that the metadata does not show. `needs`: what who looks wants to do there."""
+    topic = needs.name
     if info is not None and info.error in codes.FORBIDDEN:
-        return unauthorized(describe_denial(address, Right("DESCRIBE", TOPIC, topic), info.error))
+        return unauthorized(describe_denial(address, needs, info.error))
     why = codes.name_of(info.error) if info else "gone"
     return MirrorError(
         "no-such-partition", f"{topic}-{partition} is not there ({why}); create it, or take it out of the query"

@@ -157,7 +157,7 @@ class RowReader:
         if self._info is None:
             info = self._cluster.fetch_metadata([self._topic]).topics.get(self._topic)
             if info is None or self._partition not in info.leaders:
-                raise facts.unseen(self._cluster.address, self._topic, self._partition, info)
+                raise facts.unseen(self._cluster.address, Right("READ", TOPIC, self._topic), self._partition, info)
             if info.leaders[self._partition].node < 0:
                 raise ConnectionLostError(f"{self} has no leader")
             self._info = info

@@ -22,6 +22,7 @@ from sparkmirror.copy.tail import data_batches, read_tail
 from sparkmirror.errors import MirrorError
 from sparkmirror.net.cluster import NO_TOPIC_ID, TopicInfo
 from sparkmirror.net.offsets import EARLIEST, LATEST, ProducerState, describe_producer, list_offsets
+from sparkmirror.topology.right import TOPIC, Right
 from sparkmirror.topology.standing import Standing
 
 BEHIND = "the target's replicas are behind its leader"
@@ -75,7 +76,7 @@ class SinkFinder:
         leased = cursor.leased
         info = self._target.fetch_metadata([leased.topic]).topics.get(leased.topic)
         if info is None or leased.partition not in info.leaders:
-            raise facts.unseen(self._target.address, leased.topic, leased.partition, info)
+            raise facts.unseen(self._target.address, Right("WRITE", TOPIC, leased.topic), leased.partition, info)
         if info.leaders[leased.partition].node < 0:
             return f"{cursor} has no leader"
         nowhere = TopicInfo(leased.topic, NO_TOPIC_ID, {}, 0, False)

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from sparkmirror.errors import MirrorError
+from sparkmirror.errors import BrokerError, MirrorError
 from sparkmirror.groups.names import Names
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.offsets.map_topic import MAP_CHANGED, OffsetMapTopic
 from sparkmirror.offsets.offset_map import OffsetMap, Translated
 from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.protocol import codes
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 
@@ -44,18 +45,31 @@ class MapReader:
         self._topic = OffsetMapTopic(cluster, storage)
         self._standings: dict[Place, Standing] = {}
         self._maps: dict[Place, OffsetMap] = {}
+        self._denied = ""
 
     def refresh(self) -> None:
         self._standings = self._progress.read_on()
         self._maps = {}
+        self._denied = ""
         if any(standing.translated for standing in self._standings.values()):
+            self._read_map()
+
+    def _read_map(self) -> None:
+        """Who may not is told so of what is translated; all else can be told without the map."""
+        try:
             self._topic.read()
+        except BrokerError as error:
+            if error.code not in codes.FORBIDDEN:
+                raise
+            self._denied = str(error)
 
     def standing(self, place: Place) -> Standing | None:
         return self._standings.get(place)
 
     def ask(self, place: Place, question: Callable[[OffsetMap], Translated | None]) -> Translated | None:
         """Of a partition that is translated. A chunk that was written anew since it was found is looked for again."""
+        if self._denied:
+            raise MirrorError("unauthorized", self._denied)
         for _ in range(MAP_CHANGES):
             try:
                 return question(self._map_of(place))

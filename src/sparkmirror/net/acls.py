@@ -18,8 +18,8 @@ _ANY = 1
 AT_ONCE = 500  # rights a request
 
 
-def describe_topic_acls(cluster: Cluster) -> list[Acl] | None:
-    """All rights on topics; None if the cluster has no authorizer."""
+def describe_topic_acls(cluster: Cluster, needs: str = "DESCRIBE") -> list[Acl] | None:
+    """All rights on topics; None if the cluster has no authorizer. `needs`: what who asks must be allowed there."""
     request = DescribeAclsRequest(
         resource_type_filter=_TOPIC,
         resource_name_filter=None,
@@ -33,7 +33,7 @@ def describe_topic_acls(cluster: Cluster) -> list[Acl] | None:
     if answer.error_code == codes.SECURITY_DISABLED:
         return None
     what = f"cluster {cluster.address.alias}: rights (ACLs) can't be read"
-    raise_refused(cluster.address, what, answer.error_code, Right("DESCRIBE", CLUSTER))
+    raise_refused(cluster.address, what, answer.error_code, Right(needs, CLUSTER))
     return [
         Acl(found.resource_name, found.pattern_type, acl.principal, acl.host, acl.operation, acl.permission_type)
         for found in answer.resources

@@ -90,6 +90,7 @@ class Cluster:
         self._channels: dict[HostPort, Channel] = {}
         self._locks: dict[HostPort, threading.Lock] = {}
         self._guard = threading.Lock()
+        self._is_ended = False
 
     def __enter__(self) -> Cluster:
         return self
@@ -102,6 +103,11 @@ class Cluster:
             for channel in self._channels.values():
                 channel.close()
             self._channels.clear()
+
+    def end(self) -> None:
+        """Close for good: threads that still ask open no new connections."""
+        self._is_ended = True
+        self.close()
 
     def close_idle(self) -> None:
         """Close connections that nobody has used for as long as the client keeps one."""
@@ -275,6 +281,8 @@ class Cluster:
                     self._drop(host_port)
             channel = self._open(host_port, min(timeout_s, METADATA_TIMEOUT_S))
             self._channels[host_port] = channel
+            if self._is_ended:
+                self._drop(host_port)
             try:
                 answer = ask(channel)
             except (ConnectionLostError, ProtocolError) as error:
@@ -287,6 +295,8 @@ class Cluster:
 
     def _open(self, host_port: HostPort, default_s: float) -> Channel:
         """Connect, as soon after a failure as the client may; where it was refused, not before a while."""
+        if self._is_ended:
+            raise ConnectionLostError(f"cluster {self.address.alias} is not asked any more")
         if refused := self._attempts.why_refused(host_port, time.monotonic()):
             raise AuthenticationError(refused)
         pause_s = self._attempts.pause_s(host_port, time.monotonic())

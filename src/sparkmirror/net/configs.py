@@ -29,8 +29,8 @@ class Described:
     refused: dict[str, BrokerError] = field(default_factory=dict)
 
 
-def describe_topic_configs(cluster: Cluster, topics: Collection[str]) -> Described:
-    """All configurations of each topic."""
+def describe_topic_configs(cluster: Cluster, topics: Collection[str], needs: str = "DESCRIBE_CONFIGS") -> Described:
+    """All configurations of each topic. `needs`: what who asks must be allowed, where that is more than to ask."""
     described = Described()
     resource = DescribeConfigsRequest.DescribeConfigsResource
     for group in chunks(sorted(topics), AT_ONCE):
@@ -44,7 +44,7 @@ def describe_topic_configs(cluster: Cluster, topics: Collection[str]) -> Describ
                 described.found[name] = {entry.name: _entry(entry) for entry in answer.configs}
             elif code != codes.UNKNOWN_TOPIC_OR_PARTITION:
                 what = f"cluster {cluster.address.alias}: configurations of topic {name} can't be read"
-                described.refused[name] = refused(cluster.address, what, code, Right("DESCRIBE_CONFIGS", TOPIC, name))
+                described.refused[name] = refused(cluster.address, what, code, Right(needs, TOPIC, name))
     return described
 
 

@@ -70,7 +70,7 @@ class HeartbeatTopic:
     def _find(self) -> TopicInfo:
         info = self._cluster.fetch_metadata([self._topic]).topics.get(self._topic)
         if info and info.error in codes.FORBIDDEN:
-            what, right = f"topic {self._topic} is not shown", Right("DESCRIBE", TOPIC, self._topic)
+            what, right = f"topic {self._topic} is not shown", Right("WRITE", TOPIC, self._topic)
             raise refused(self._cluster.address, what, info.error, right)
         if info is None or info.error or 0 not in info.leaders or info.leaders[0].node < 0:
             raise ConnectionLostError(f"{self._cluster.address.alias}: {self._topic} is not there or has no leader")

@@ -74,7 +74,7 @@ class InternalTopic:
         """Append records to one partition; the last one's offset."""
         last = -1
         for batch in encode_keyed_batches(records, int(time.time() * 1000), BATCH_BYTES):
-            first = self._retried(lambda info, b=batch: append_batch(self._cluster, info, partition, b))  # type: ignore[misc]
+            first = self._append(lambda info, b=batch: append_batch(self._cluster, info, partition, b))  # type: ignore[misc]
             last = first + read_header(memoryview(batch)).last_delta
         return last
 
@@ -130,27 +130,28 @@ class InternalTopic:
                 if first <= offset < end:
                     yield InternalRecord(partition, offset, key, value, timestamp_ms)
 
-    def _retried(self, work: Callable[[TopicInfo], int]) -> int:
+    def _append(self, work: Callable[[TopicInfo], int]) -> int:
         """Once more with fresh metadata if the leader moved."""
         try:
-            return work(self._get())
+            return work(self._get(needs="WRITE"))
         except (BrokerError, ConnectionLostError) as error:
             if isinstance(error, BrokerError) and error.code not in codes.PASSING:
                 raise
-            return work(self._get(fresh=True))
+            return work(self._get(fresh=True, needs="WRITE"))
 
-    def _get(self, *, fresh: bool = False) -> TopicInfo:
+    def _get(self, *, fresh: bool = False, needs: str = "READ") -> TopicInfo:
         if fresh:
-            self._lookup()
-        if self._info is None and self._lookup() is None:
+            self._lookup(needs)
+        if self._info is None and self._lookup(needs) is None:
             raise ConnectionLostError(f"{self._cluster.address.alias}: {self.name} is not there or has no leader")
         assert self._info is not None
         return self._info
 
-    def _lookup(self) -> TopicInfo | None:
+    def _lookup(self, needs: str = "READ") -> TopicInfo | None:
+        """`needs`: what who looks wants to do there."""
         info = self._cluster.fetch_metadata([self.name]).topics.get(self.name)
         if info and info.error in codes.FORBIDDEN:
-            what, right = f"topic {self.name} is not shown", Right("DESCRIBE", TOPIC, self.name)
+            what, right = f"topic {self.name} is not shown", Right(needs, TOPIC, self.name)
             raise refused(self._cluster.address, what, info.error, right)
         settled = info and not info.error and info.leaders and all(x.node >= 0 for x in info.leaders.values())
         self._info = info if settled else None

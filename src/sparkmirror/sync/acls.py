@@ -34,7 +34,7 @@ class AclSync:
         here = describe_topic_acls(self._source)
         if here is None:
             return AclPlan(unguarded=self._source.address.alias)
-        there = describe_topic_acls(self._target)
+        there = describe_topic_acls(self._target, needs="ALTER")
         if there is None:
             return AclPlan(unguarded=self._target.address.alias)
         return AclPlan(plan_acls(here, there, self._selector, topics, prefixed=self._prefixed))

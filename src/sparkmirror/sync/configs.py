@@ -29,7 +29,7 @@ class ConfigSync:
         `remotes`: source topic -> remote topic. `ours` says of a remote topic what the mirror has set on it.
         """
         here = describe_topic_configs(self._source, remotes.keys())
-        there = describe_topic_configs(self._target, remotes.values())
+        there = describe_topic_configs(self._target, remotes.values(), needs="ALTER_CONFIGS")
         changes = {
             remote: plan_config_changes(
                 here.found[topic], there.found[remote], self._filter, ours=ours(remote), strict=self._strict

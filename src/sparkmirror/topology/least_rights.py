@@ -145,16 +145,19 @@ TABLE = (
     Row(TARGET, "lead the flow", _ALL, TOPIC, "claims", "nothing is mirrored", stops=True),
     Row(
         TARGET, "progress", _ALL, TOPIC, "progress",
-        "nothing is mirrored; if WRITE alone is missing it goes on, and a new driver looks for positions in the logs",
+        "nothing is mirrored; without WRITE alone only what has equal offsets from 0 on, and no groups are followed",
         stops=True,
     ),
-    Row(TARGET, "facts for `status`", _ALL, TOPIC, "status", "status knows no facts and no times of groups"),
     Row(
-        TARGET, "the offset map, where offsets are translated", _ALL, TOPIC, "offset_map",
-        "neither map nor progress is written, and groups of translated topics are not followed",
+        TARGET, "facts for `status`", _ALL, TOPIC, "status",
+        "`status` knows no facts and no times of groups; no groups are deleted",
     ),
     Row(
-        TARGET, "checkpoints", _ALL, TOPIC, "checkpoints", "no checkpoints are written",
+        TARGET, "the offset map, where offsets are translated", _ALL, TOPIC, "offset_map",
+        "groups of translated topics are not followed, and progress of these topics is not written",
+    ),
+    Row(
+        TARGET, "checkpoints", _ALL, TOPIC, "checkpoints", "no checkpoints are written, no groups are deleted",
         lambda flow: flow.checkpoints_topic.is_wanted,
     ),
     Row(TARGET, "heartbeats", _MAKE_AND_WRITE, TOPIC, "heartbeats", "none are written", _beats),
