@@ -9,7 +9,7 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.topic_facts import find_filling_facts, find_unread_facts
 from sparkmirror.copy.lease import MARKERS, NEVER, NOTHING, TRANSACTIONS
 from sparkmirror.net.address import ClusterAddress
-from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.cluster import Cluster, chunks
 from sparkmirror.net.denial import describe_denial
 from sparkmirror.net.rights import fetch_rights, may_use_transactions, may_write_markers
 from sparkmirror.topology.fact import Fact
@@ -19,6 +19,7 @@ from sparkmirror.topology.select import TopicPair
 from sparkmirror.topology.storage import Storage
 
 PROBE_EVERY_S = 30.0
+TOPICS_AT_ONCE = 500
 WELL_EVERY_S = 300.0  # topics that could be read when last looked: brokers weigh each right of each of them
 
 Place = tuple[str, int]
@@ -59,9 +60,11 @@ class Probes:
         if not remotes or (remotes <= self._known and now - self._reading_at < every_s):
             return
         self._reading_at = now
-        found = fetch_rights(self._target, remotes).of_topics
+        found = [fetch_rights(self._target, some).of_topics for some in chunks(sorted(remotes), TOPICS_AT_ONCE)]
         # Brokers that do not tell operations tell none at all.
-        self._unread = frozenset(name for name, topic in found.items() if topic.operations and not topic.may("READ"))
+        self._unread = frozenset(
+            name for some in found for name, topic in some.items() if topic.operations and not topic.may("READ")
+        )
         self._known = remotes
 
     def facts(self, pairs: Iterable[TopicPair]) -> dict[Place, Fact]:

@@ -219,7 +219,7 @@ _WORDS = {
     "offset_map": "topic `mm2-offset-map.A.internal`",
     "checkpoints": "topic `A.checkpoints.internal`",
     "heartbeats": "topic `heartbeats`",
-    "offset_syncs": "topic `mm2-offset-syncs.B.internal`; at the target `mm2-offset-syncs.A.internal`",
+    "offset_syncs": "topic `mm2-offset-syncs.{other}.internal`",
     CLUSTER: "cluster",
     TRANSACTIONAL_ID: f"transactional ids `{OWN_IDS}*`",
 }
@@ -229,6 +229,7 @@ def render_table() -> str:
     """As README has it, of a flow A->B."""
     lines = ["| on the | to | operations | resource | without |", "|---|---|---|---|---|"]
     for row in TABLE:
-        operations, resource = ", ".join(row.operations), _WORDS[row.on or row.resource]
+        operations = ", ".join(row.operations)
+        resource = _WORDS[row.on or row.resource].format(other="B" if row.side == SOURCE else "A")
         lines.append(f"| {row.side} | {row.use} | {operations} | {resource} | {row.without} |")
     return "\n".join(lines)

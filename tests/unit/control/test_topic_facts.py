@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from sparkmirror.control.topic_facts import Refusal, all_places, find_topic_facts
+from sparkmirror.control.topic_facts import (
+    Refusal,
+    all_places,
+    find_filling_facts,
+    find_hidden_facts,
+    find_topic_facts,
+    find_unread_facts,
+)
+from sparkmirror.copy.lease import NOTHING, TRANSACTIONS
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
+from sparkmirror.net.denial import Denial
 from sparkmirror.protocol import codes
 from sparkmirror.topology.select import TopicPair
 
@@ -49,3 +58,15 @@ def test_creation_under_way_is_no_fact() -> None:
 
 def test_facts_can_be_about_the_topic_and_each_partition_of_the_source() -> None:
     assert list(all_places([pair(2, 5)])) == [("t", -1), ("t", 0), ("t", 1)]
+
+
+def test_what_a_missing_right_means_is_said_with_the_command_that_grants_it() -> None:
+    denial = Denial("User:m has no READ on topic A.t of cluster B", "kafka-acls.sh --add")
+    unread = find_unread_facts([pair(1, 1)], {"A.t": denial, "A.gone": denial})["t", -1]
+    assert (unread.kind, unread.name) == (NOTED, "tail-unread")
+    hidden = find_hidden_facts({"t": denial})["t", -1]
+    assert (hidden.kind, hidden.name) == (STOPPED, "unauthorized")
+    slow, none = (find_filling_facts(way, denial)["", -1] for way in (TRANSACTIONS, NOTHING))
+    assert "empty transactions" in slow.error and "translated offsets" in none.error
+    for fact in (unread, hidden, slow, none):
+        assert denial.said in fact.error and fact.error.endswith(f": {denial.cure}")
