@@ -276,6 +276,7 @@ class Scene(logging.Handler):
             producer.begin_transaction()
             for number in range(5):
                 producer.produce(self.topics["holes"], b"%d" % number, partition=0)
+            assert producer.flush(DEADLINE_S) == 0  # else an abort may find nothing to end
             producer.commit_transaction(DEADLINE_S) if is_kept else producer.abort_transaction(DEADLINE_S)
 
     # -- the flow
