@@ -63,9 +63,12 @@ def test_two_executors_share_the_tasks_and_a_killed_one_s_partitions_move(
         def has(count: int) -> Callable[[], bool]:
             return lambda: total(pair.target, remote) == count
 
+        def both_work_and_are_not(before: set[str]) -> Callable[[], bool]:
+            return lambda: len(at_work()) == 2 and at_work() != before
+
         before: set[str] = set()
         for kill in range(KILLS):
-            await_condition(lambda: len(at_work() - before) > 0 and len(at_work()) == 2, "tasks on both executors", 90)
+            await_condition(both_work_and_are_not(before), "tasks on both executors", 90)
             before = at_work()
             time.sleep(moments.uniform(0, 2 * LEASE_S))  # any moment of a round
             moments.choice(standalone.executors()).kill()

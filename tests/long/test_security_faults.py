@@ -147,7 +147,7 @@ def driving(flows: Mapping[str, FlowConfig]) -> Iterator[dict[str, FlowKeeper]]:
     keepers = {name: FlowKeeper(flow, Ledger(), lambda: None) for name, flow in flows.items()}
     for keeper in keepers.values():
         keeper.start()
-        keeper.may_lead()
+        keeper.lead.allow()
     try:
         yield keepers
     finally:
