@@ -143,14 +143,16 @@ class Mirror:
             self._wait(IDLE_S)
             return
         began = time.monotonic()
-        self._round = current = self._desk.publish(leases, at_once=self._is_short_of_slots(len(leases)))
+        is_short = self._is_short_of_slots(len(leases))
+        self._round = current = self._desk.publish(leases, at_once=is_short)
         self._watch(current, current.going, START_TIMEOUT_S)
         if time.monotonic() - began >= START_TIMEOUT_S:
             log.warning("Spark has not started all tasks within %.0f s: has it executors and slots?", START_TIMEOUT_S)
         lease_s = self._lease_s
         if leases[0].is_calm:
             self._watch(current, lambda: self._stirred.is_set() or current.ended(), max(0.0, CALM_LEASE_S - lease_s))
-        self._watch(current, current.ended, lease_s - min(LEAD_S, lease_s / 2))
+        lead_s = 0.0 if is_short else min(LEAD_S, lease_s / 2)  # no slot in which the next could wait
+        self._watch(current, current.ended, lease_s - lead_s)
         if current.ended():
             self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
 
