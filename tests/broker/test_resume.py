@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 import pytest
 
 from sparkmirror.batch.filler import build_filler
 from sparkmirror.batch.header import patch_batch, read_header
+from sparkmirror.copy import log_start
 from sparkmirror.copy.lease import NEVER, Rules
 from sparkmirror.embedded import QUICK_FAILOVER, KafkaCluster
 from sparkmirror.net.cluster import Cluster
@@ -225,6 +227,29 @@ def test_filling_up_to_the_log_start_goes_on_where_it_was_broken_off(
     noted = {(topic, 0): Standing(400, -1, 0, log_start=400)}
     copied = run_lease(pair.source, pair.target, topic, producer_id, hints=noted)
     assert copied.facts == []
+    assert_same_log(java_reader, pair.source, topic, pair.target, topic, beginnings=True, ends=True)
+
+
+def test_a_lease_that_ends_while_it_fills_up_to_the_log_start_tells_its_successor(
+    pair: Pair, topic: str, producer_id: int, java_reader: JavaReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver reads progress when it begins to lead: later it knows what leases hand over."""
+    make_late_start(pair.source, topic)
+    create_topic(pair.target, topic, 1)
+    is_over = threading.Event()
+
+    def append_until_it_is_over(*where: Any) -> int:
+        first = append_batch(*where)
+        is_over.wait()
+        return first
+
+    monkeypatch.setattr(log_start, "MOST_RECORDS", 100)
+    monkeypatch.setattr(log_start, "append_batch", append_until_it_is_over)
+    threading.Timer(1.5, is_over.set).start()
+    first = run_lease(pair.source, pair.target, topic, producer_id, seconds=1.0)
+    assert ends(pair.target, topic) == {0: 100}, "of the 400 that it takes"
+    second = run_lease(pair.source, pair.target, topic, producer_id, hints=first.standings)
+    assert second.facts == []
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, beginnings=True, ends=True)
 
 

@@ -74,8 +74,10 @@ class Copy:
             self._target,
             unguarded_ok=self._unguarded_ok,
             may_write=lambda: not self._ending and time.monotonic() < self._deadline,
-            note_standing=note_standing,
+            note_standing=self._note,
         )
+        self._note_standing = note_standing
+        self._noted: dict[Place, Standing] = {}  # of partitions whose finding has not come yet
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._scout.wakeup, selectors.EVENT_READ, None)
         if recall is not None:
@@ -138,9 +140,15 @@ class Copy:
                 self._target.close_idle()
                 yield self._roster.book.take()
         self._drain()
-        hand_over({c.place: c.hint for c in cursors if c.hint})
+        left = ((c.place, self._noted.get(c.place, c.hint)) for c in cursors)
+        hand_over({place: standing for place, standing in left if standing})
         self._roster.note_waiting()
         yield self._roster.book.take()
+
+    def _note(self, place: Place, standing: Standing) -> None:
+        """On the scout's thread. What is begun now must be known to a successor, also if this lease ends meanwhile."""
+        self._note_standing(place, standing)
+        self._noted[place] = standing
 
     def _unguarded_ok(self) -> bool:
         return time.monotonic() - self._started >= self.lease.unguarded_wait_s
@@ -360,6 +368,7 @@ class Copy:
         cursor.source_key = place.source.topic_id if by_id else place.source.name
         by_id = self._appenders[target.node].version == produce.BY_ID
         cursor.target_key = place.target.topic_id if by_id else place.target.name
+        self._noted.pop(cursor.place, None)
         self._roster.settle(cursor, place, finding.result, now)
         if cursor.queue:
             self._appenders[target.node].offer(cursor)
