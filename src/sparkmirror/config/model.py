@@ -91,6 +91,12 @@ class FlowConfig:
     def name(self) -> str:
         return f"{self.source.alias}->{self.target.alias}"
 
+    @property
+    def follows_groups(self) -> bool:
+        """Names that stay both ways are not followed: a topic's records come from two logs then."""
+        wanted = self.groups.checkpoints_interval_s is not None or self.groups.sync_offsets_interval_s is not None
+        return wanted and not self.naming.is_mutual
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorConfig:

@@ -184,12 +184,6 @@ def new_reasons(before: Mapping[str, GroupReport], now: Mapping[str, GroupReport
     return found
 
 
-def follows_groups(flow: FlowConfig) -> bool:
-    """Names that stay both ways are not followed: a topic's records come from two logs then."""
-    wanted = flow.groups.checkpoints_interval_s is not None or flow.groups.sync_offsets_interval_s is not None
-    return wanted and not flow.naming.is_mutual
-
-
 class Due:
     """When what of a flow's groups is due."""
 

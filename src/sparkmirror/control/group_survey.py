@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import pick_leaders
-from sparkmirror.control.group_keeper import choose_groups, follows_groups, unsupported_groups
+from sparkmirror.control.group_keeper import choose_groups, unsupported_groups
 from sparkmirror.control.translators import open_forward
 from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.groups.rules import IDLE
@@ -138,7 +138,7 @@ class _Look:
     def _why_not(self, state: str) -> str:
         if state != BEHIND or self._flow.groups.sync_offsets_interval_s is not None:
             return ""
-        return "sync.group.offsets.enabled is false" if follows_groups(self._flow) else "checkpoints and syncs are off"
+        return "sync.group.offsets.enabled is false" if self._flow.follows_groups else "checkpoints and syncs are off"
 
 
 def judge(answer: Answer, there: int | None, state: GroupState | BrokerError) -> tuple[str, str]:

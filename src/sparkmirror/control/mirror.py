@@ -32,7 +32,7 @@ from sparkmirror.config.model import MirrorConfig
 from sparkmirror.control.address import all_securities
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
-from sparkmirror.control.group_keeper import GroupKeeper, follows_groups
+from sparkmirror.control.group_keeper import GroupKeeper
 from sparkmirror.control.group_survey import other_way
 from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
 from sparkmirror.control.leadership import CALM_LEASE_S
@@ -87,7 +87,7 @@ class Mirror:
         self.groups = [
             GroupKeeper(keeper, other_way(keeper.flow, config.flows), self._run_groups, lambda k=keeper: self._tasks(k))  # type: ignore[misc]
             for keeper in self.keepers
-            if follows_groups(keeper.flow)
+            if keeper.flow.follows_groups
         ]
         self._told = threading.Event()  # receipts have come
         self._pairs = HeartbeatPairs(config.heartbeat_pairs, self._note_change)

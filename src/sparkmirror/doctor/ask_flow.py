@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 from sparkmirror.config.model import FlowConfig
-from sparkmirror.control.group_keeper import choose_groups, follows_groups
+from sparkmirror.control.group_keeper import choose_groups
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts, TopicNeed
 from sparkmirror.doctor.needs import Asked, plan_flow_topics, plan_needs, plan_pair_needs
 from sparkmirror.errors import BrokerError, SparkmirrorError
@@ -119,7 +119,7 @@ class FlowAsker:
     def _ask_groups(self) -> dict[str, dict[str, str]]:
         """Of groups that are followed, some."""
         source, target = self._flow.source.alias, self._flow.target.alias
-        listing = self._try(source, lambda: list_groups(self._clusters[source])) if follows_groups(self._flow) else None
+        listing = self._try(source, lambda: list_groups(self._clusters[source])) if self._flow.follows_groups else None
         if listing is None:
             return {}
         groups = choose_groups(listing, choose_group_filter(self._flow).should_replicate_group)[:MOST_GROUPS]

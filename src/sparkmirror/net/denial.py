@@ -11,7 +11,7 @@ from sparkmirror.errors import BrokerError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.principal import principal_of
 from sparkmirror.protocol import codes
-from sparkmirror.topology.right import Right
+from sparkmirror.topology.right import TOPIC, Right
 
 
 class Denial(NamedTuple):
@@ -37,6 +37,12 @@ def refused(address: ClusterAddress, what: str, code: int, right: Right, message
     if code in codes.FORBIDDEN:
         return BrokerError(code, f"{what}: {describe_denial(address, right, code)}")
     return BrokerError(code, f"{what}: {codes.name_of(code)} {message or ''}".rstrip())
+
+
+def raise_hidden(address: ClusterAddress, topic: str, code: int, operation: str) -> None:
+    """If a topic is not shown for want of a right. `operation`: what who looks wants to do there."""
+    if code in codes.FORBIDDEN:
+        raise refused(address, f"topic {topic} is not shown", code, Right(operation, TOPIC, topic))
 
 
 def raise_refused(address: ClusterAddress, what: str, code: int, right: Right) -> None:

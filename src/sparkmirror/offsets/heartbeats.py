@@ -13,11 +13,9 @@ from kafka.record.memory_records import MemoryRecordsBuilder
 
 from sparkmirror.errors import ConnectionLostError, ProtocolError
 from sparkmirror.net.cluster import Cluster, TopicInfo
-from sparkmirror.net.denial import refused
+from sparkmirror.net.denial import raise_hidden
 from sparkmirror.net.log import append_batch
-from sparkmirror.protocol import codes
 from sparkmirror.protocol.wire import Reader, encode_string
-from sparkmirror.topology.right import TOPIC, Right
 
 VERSION = 0
 _VALUE = struct.Struct(">hq")
@@ -69,9 +67,8 @@ class HeartbeatTopic:
 
     def _find(self) -> TopicInfo:
         info = self._cluster.fetch_metadata([self._topic]).topics.get(self._topic)
-        if info and info.error in codes.FORBIDDEN:
-            what, right = f"topic {self._topic} is not shown", Right("WRITE", TOPIC, self._topic)
-            raise refused(self._cluster.address, what, info.error, right)
+        if info:
+            raise_hidden(self._cluster.address, self._topic, info.error, "WRITE")
         if info is None or info.error or 0 not in info.leaders or info.leaders[0].node < 0:
             raise ConnectionLostError(f"{self._cluster.address.alias}: {self._topic} is not there or has no leader")
         return info

@@ -13,12 +13,11 @@ from sparkmirror.batch.header import read_header
 from sparkmirror.batch.records import encode_keyed_batches, read_keyed_records
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster, TopicInfo
-from sparkmirror.net.denial import refused
+from sparkmirror.net.denial import raise_hidden
 from sparkmirror.net.log import append_batch, format_topic_id, read_log
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import create_topic
 from sparkmirror.protocol import codes
-from sparkmirror.topology.right import TOPIC, Right
 
 SETTLE_S = 10.0
 BATCH_BYTES = 512 << 10
@@ -150,9 +149,8 @@ class InternalTopic:
     def _lookup(self, needs: str = "READ") -> TopicInfo | None:
         """`needs`: what who looks wants to do there."""
         info = self._cluster.fetch_metadata([self.name]).topics.get(self.name)
-        if info and info.error in codes.FORBIDDEN:
-            what, right = f"topic {self.name} is not shown", Right(needs, TOPIC, self.name)
-            raise refused(self._cluster.address, what, info.error, right)
+        if info:
+            raise_hidden(self._cluster.address, self.name, info.error, needs)
         settled = info and not info.error and info.leaders and all(x.node >= 0 for x in info.leaders.values())
         self._info = info if settled else None
         return self._info

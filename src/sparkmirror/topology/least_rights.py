@@ -92,13 +92,11 @@ def _never(_: FlowConfig) -> bool:
 
 
 def _follows_groups(flow: FlowConfig) -> bool:
-    groups = flow.groups
-    wanted = groups.checkpoints_interval_s is not None or groups.sync_offsets_interval_s is not None
-    return wanted and not flow.naming.is_mutual
+    return flow.follows_groups
 
 
 def _syncs_groups(flow: FlowConfig) -> bool:
-    return flow.groups.sync_offsets_interval_s is not None and not flow.naming.is_mutual
+    return flow.follows_groups and flow.groups.sync_offsets_interval_s is not None
 
 
 def _syncs_configs(flow: FlowConfig) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sparkmirror.control.group_keeper import (
     Due,
     choose_groups,
-    follows_groups,
     new_reasons,
     split_evenly,
     unsupported_groups,
@@ -78,8 +77,8 @@ def test_share_groups_are_named() -> None:
 
 def test_nobody_is_followed_if_nothing_is_emitted() -> None:
     """MirrorCheckpointConnectorTest: emit=false gives no tasks."""
-    assert follows_groups(flow_of(""))
-    assert not follows_groups(flow_of("emit.checkpoints.enabled=false\n"))
+    assert flow_of("").follows_groups
+    assert not flow_of("emit.checkpoints.enabled=false\n").follows_groups
 
 
 def test_a_reason_is_said_once_for_all_groups_that_have_it() -> None:
