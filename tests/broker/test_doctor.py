@@ -111,9 +111,9 @@ def test_a_target_that_forgets_producers_soon_is_warned_of(pair: Pair, topic: st
 
     def is_warned() -> bool:
         found = troubles(examined(file)).get((flow, "producers"))
-        return found is not None and "producer.id.expiration.ms of cluster B is 30000" in found.said
+        return found is not None and "producer.id.expiration.ms of cluster B is 8000" in found.said
 
-    set_on_broker(pair.target, "producer.id.expiration.ms", "30000")
+    set_on_broker(pair.target, "producer.id.expiration.ms", "8000")
     try:
         await_condition(is_warned, "the broker to take the setting", 15)
     finally:

@@ -125,7 +125,7 @@ def test_facts_of_the_driver_before_trouble_the_leases_and_clear_when_the_copy_g
         await_condition(lambda: read_facts(flow) == {(topic, 0): GAP}, "the topic that is gone to be forgotten", 30)
         await_condition(lambda: len(keeper.view.landscape.partitions if keeper.view.landscape else ()) == 2, "it", 30)
         known = ledger.troubled(flow.name)
-        (lease,) = keeper.plan(1, 0, hints={}, weights={}, troubled=known, stop_at=None, calm=False)
+        (lease,) = keeper.plan(1, 0, hints={}, weights={}, troubled=known, stop_at=None)
         assert [(p.partition, p.troubled) for p in lease.partitions] == [(0, True), (1, False)]
         ledger.take([Receipt(flow=flow.name, topic=topic, partition=0, kind=GOES_ON)])
         keeper.write_facts()

@@ -111,7 +111,7 @@ def test_a_group_goes_over_and_comes_back_at_exact_places(
             found = client.remote_consumer_offsets(topic, flow.source.alias)
             assert found[TopicPartition(remote, 0)].offset == there[remote, 0], "checkpoints say the same"
 
-        assert keeper.plan(1, 9, hints={}, weights={}, troubled=(), stop_at=None, calm=False) == []
+        assert keeper.plan(1, 9, hints={}, weights={}, troubled=(), stop_at=None) == []
         once = OnceGoal([keeper], mirror.ledger)
         assert once.reached({}) and "failback FILE --flow" in once.missing({})[0]
         assert status(Question(file=file)) == 1 and "halted by " in capsys.readouterr().out

@@ -11,16 +11,17 @@ import pytest
 from sparkmirror.batch.filler import build_filler
 from sparkmirror.batch.header import patch_batch, read_header
 from sparkmirror.copy import log_start
-from sparkmirror.copy.lease import NEVER, Rules
+from sparkmirror.copy.lease import NEVER, LeasePartition, Rules
 from sparkmirror.embedded import QUICK_FAILOVER, KafkaCluster
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.log import append_batch, fetch_batch_at
 from sparkmirror.net.offsets import EARLIEST, LATEST, describe_producer
 from sparkmirror.topology.standing import Standing
 from tests.conftest import Pair
+from tests.support.grantor import LocalGrantor
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, produce
-from tests.support.leases import Copied, address, ends, new_producer_id, run_lease
+from tests.support.leases import Copied, address, ends, new_producer_id, plan_lease, run_copy, run_lease
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs import make_late_start, make_transactions, remove_records, write_markers
 
@@ -276,3 +277,29 @@ def test_an_operators_offset_is_where_it_begins(
     assert [r.offset for r in read] == list(range(40, 100))
     assert [r.value for r in read] == numbers(40, 100)
     assert ends(pair.target, topic, LATEST) == {0: 100}
+
+
+def test_a_lease_lasts_as_long_as_it_is_renewed_and_ends_when_it_is_recalled(
+    pair: Pair, topic: str, producer_id: int
+) -> None:
+    create_topic(pair.source, topic, 1)
+    create_topic(pair.target, topic, 1)
+    lease = plan_lease(
+        pair.source,
+        pair.target,
+        producer_id,
+        [LeasePartition(topic=topic, partition=0, remote=topic)],
+        Rules(),
+        seconds=0.5,
+    )
+    with LocalGrantor() as grantor:
+        grantor.renew(60.0)
+        copying = threading.Thread(target=run_copy, args=(lease, grantor))
+        copying.start()
+        time.sleep(1.0)  # it would have ended
+        write_numbers(pair.source, topic, 0, 10)
+        await_condition(lambda: any(r.source_end == 10 for r in grantor.receipts), "receipts meanwhile", 20)
+        assert not grantor.standings
+        grantor.recall()
+        copying.join(10)
+        assert grantor.standings[topic, 0].next_offset == 10

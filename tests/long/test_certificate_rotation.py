@@ -21,8 +21,8 @@ from tests.support.tls import LISTENERS, Secured
 
 pytestmark = pytest.mark.timeout(300)
 
-LEASE_S = 3
-STEP_S = 2.5 * LEASE_S  # each round of leases connects anew
+LEASE_S = 1
+STEP_S = 8 * LEASE_S  # each round connects anew, and lasts for six leases
 
 
 @pytest.fixture

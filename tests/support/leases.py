@@ -15,6 +15,7 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.offsets.claims import draw_producer_id
 from sparkmirror.topology.standing import Standing
+from tests.support.grantor import LocalGrantor
 
 Place = tuple[str, int]
 
@@ -105,7 +106,20 @@ def run_partitions(
     seconds: float,
     unguarded_wait_s: float = 0.0,
 ) -> Copied:
-    lease = Lease(
+    with LocalGrantor() as grantor:
+        return run_copy(plan_lease(source, target, producer_id, partitions, rules, seconds, unguarded_wait_s), grantor)
+
+
+def plan_lease(
+    source: str,
+    target: str,
+    producer_id: int,
+    partitions: Sequence[LeasePartition],
+    rules: Rules,
+    seconds: float,
+    unguarded_wait_s: float = 0.0,
+) -> Lease:
+    return Lease(
         lease_id="0.test.0",
         flow="A->B",
         source=address(source, "A"),
@@ -117,14 +131,17 @@ def run_partitions(
         unguarded_wait_s=unguarded_wait_s,
         rules=rules,
     )
-    copied = Copied()
-    copy = Copy(lease, note_standing=copied.noted.__setitem__)
+
+
+def run_copy(lease: Lease, grantor: LocalGrantor) -> Copied:
+    noted: dict[Place, Standing] = {}
+    copy = Copy(lease, grantor, noted.__setitem__)
     try:
-        for receipts in copy.run({}, copied.standings.update):
-            copied.receipts += receipts
+        receipts = [receipt for some in copy.run({}) for receipt in some]
     finally:
         copy.close()
-    return copied
+    assert receipts == grantor.receipts
+    return Copied(grantor.standings, noted, receipts)
 
 
 def _next_fence() -> int:

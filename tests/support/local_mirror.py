@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 from tests.support.command import run_command
 from tests.support.flows import only_flow
+from tests.support.grantor import LocalGrantor
 from tests.support.kafka_client import await_condition, end_offsets
 
 MOST_ROUNDS = 10
@@ -59,7 +59,6 @@ class LocalMirror:
                 weights={},
                 troubled=self.ledger.troubled(self.flow.name),
                 stop_at=None,
-                calm=False,
             )
             return bool(leases)
 
@@ -72,21 +71,21 @@ class LocalMirror:
 
         Not `heard`: nobody is told anything, as when a task dies.
         """
-        recall, self._bell = socket.socketpair()
-        copy = Copy(self.plan(seconds, **rules), recall, self._note)
         receipts = self.receipts = []
-        try:
-            for some in copy.run({}, self.hints.update if heard else lambda _: None):
-                receipts += some
-        finally:
-            copy.close()
-            recall.close()
-            self._bell.close()
+        with LocalGrantor() as self._grantor:
+            copy = Copy(self.plan(seconds, **rules), self._grantor, self._note)
+            try:
+                for some in copy.run({}):
+                    receipts += some
+            finally:
+                copy.close()
         if not heard:
+            self.keeper.read_again(set(self.hints))
             self.hints.clear()
-            self.keeper.read_again()
             return receipts
-        self.keeper.write_progress(self.ledger.take(receipts).get(self.flow.name, {}), receipts)
+        self.hints |= self._grantor.standings
+        self.keeper.note_progress(self.ledger.take(receipts).get(self.flow.name, {}), receipts)
+        self.keeper.write_progress()
         self.keeper.write_facts()
         return receipts
 
@@ -106,7 +105,7 @@ class LocalMirror:
 
     def recall(self) -> None:
         """End a round that runs on another thread."""
-        self._bell.send(b"!")
+        self._grantor.recall()
 
     def _note(self, place: Place, standing: Standing) -> None:
         ProgressTopic(self.keeper.target, Storage.of(self.flow)).write({place: standing})

@@ -23,7 +23,7 @@ from sparkmirror.control.offset_sync_writer import OffsetSyncWriter
 from sparkmirror.control.open_transactions import TransactionWatch
 from sparkmirror.control.probes import Probes
 from sparkmirror.control.progress_keeper import ProgressKeeper
-from sparkmirror.control.rules import build_rules, plan_pauses
+from sparkmirror.control.rules import build_rules, flush_seconds, plan_pauses
 from sparkmirror.control.step import admin_step
 from sparkmirror.control.storage import refuse_impossible_factors
 from sparkmirror.control.topic_facts import all_places
@@ -73,7 +73,9 @@ class FlowKeeper:
         self._holes = HoleWatch()
         self._producer_id: int | None = None
         self._skip_producers: tuple[int, ...] = ()
+        self.is_calm = False  # nothing has happened for a while
         self._ends_at = 0.0
+        self._written_at = 0.0  # progress
         self._probes = Probes(flow, self._writer)
         self._next_prune = 0.0
         self._stop = threading.Event()
@@ -108,7 +110,6 @@ class FlowKeeper:
         weights: Mapping[Place, float],
         troubled: Collection[Place],
         stop_at: Mapping[Place, int] | None,
-        calm: bool,
     ) -> list[Lease]:
         """Leases for the next round; none while there is nothing to do or another driver leads."""
         view = self.view
@@ -129,7 +130,7 @@ class FlowKeeper:
                 target=self._writer,
                 producer_id=self._producer_id,
                 fence=fence,
-                seconds=self.lead.longest_s(calm=calm),
+                seconds=self.lead.longest_s,
                 partitions=tuple(
                     replace(
                         wanted[k],
@@ -140,7 +141,7 @@ class FlowKeeper:
                     for k in group
                 ),
                 unguarded_wait_s=self.lead.unguarded_wait_s,
-                is_calm=calm,
+                is_calm=self.is_calm,
                 rules=build_rules(
                     self.flow,
                     (self._reader.client, self._writer.client),
@@ -161,7 +162,7 @@ class FlowKeeper:
         topic = self._discovery.selector.policy.heartbeats_topic()
         return Heartbeat(source=self.flow.source.alias, target=self._writer, topic=topic, interval_s=interval_s)
 
-    def plan_empty(self, round_number: int, *, calm: bool) -> Lease | None:
+    def plan_empty(self, round_number: int) -> Lease | None:
         """A lease that copies nothing, for what else a task may have to do."""
         if not self.view.is_active or self._producer_id is None:
             return None
@@ -172,16 +173,26 @@ class FlowKeeper:
             target=self._writer,
             producer_id=self._producer_id,
             fence=self.lead.next_fence(),
-            seconds=self.lead.longest_s(calm=calm),
+            seconds=self.lead.longest_s,
             partitions=(),
-            is_calm=calm,
+            is_calm=True,
         )
 
-    def write_progress(self, positions: Mapping[Place, Standing], receipts: Iterable[Receipt] = ()) -> None:
-        """What a round has told, of this flow and others."""
+    def note_progress(self, positions: Mapping[Place, Standing], receipts: Iterable[Receipt]) -> None:
+        """What tasks have told, of this flow and others. It is written soon."""
         mine = [receipt for receipt in receipts if receipt.flow == self.flow.name]
         self._syncs.take(mine)
-        self.progress.write(positions, mine)
+        self.progress.note(positions, mine)
+
+    def write_progress_soon(self) -> None:
+        self._written_at = 0.0
+        self._wake.set()
+
+    def write_progress(self) -> None:
+        """Who stands by leaves it to the leader."""
+        self._written_at = time.monotonic()
+        if self.view.leads:
+            self.progress.write()
 
     def write_facts(self) -> None:
         """Bring the status topic up to the ledger. Who stands by leaves it to the leader.
@@ -213,11 +224,14 @@ class FlowKeeper:
         clients = (self.source.address.client, self.target.address.client)
         first_s, longest_s = plan_pauses(clients, first_s=FIRST_PAUSE_S, longest_s=LONGEST_PAUSE_S)
         pause_s, next_look, next_measure = first_s, 0.0, 0.0
+        flush_s = flush_seconds(self.flow)
         while not self._stop.is_set():
             try:
                 self._begin()
                 led = self.view.leads
                 self.lead.tend(self._prepare_lead)
+                if time.monotonic() - self._written_at >= flush_s:
+                    self.write_progress()
                 self._refresh_progress()
                 if self.view.halt is not None:
                     next_look = 0.0  # as soon as it goes on
@@ -233,7 +247,7 @@ class FlowKeeper:
                 self._write_syncs()
                 self.view.problem = ""
                 pause_s = first_s
-                wait_s = min(LEADERSHIP_EVERY_S, self.flow.refresh_topics_interval_s)
+                wait_s = min(LEADERSHIP_EVERY_S, self.flow.refresh_topics_interval_s, flush_s)
             except SparkmirrorError as error:
                 self._complain(str(error))
                 wait_s, pause_s = pause_s, min(2 * pause_s, longest_s)
@@ -267,8 +281,9 @@ class FlowKeeper:
         other = Claims(self.source, theirs, self.flow.internal_replication_factor)
         return (other.claim_producer_id(),)
 
-    def read_again(self) -> None:
-        """A task was lost. It may have written down where a partition stands: no lease without knowing that."""
+    def read_again(self, places: Collection[Place]) -> None:
+        """Their task was lost. It may have written down where one stands: no lease without knowing that."""
+        self.progress.drop(places)
         self._is_stale.set()
         self._wake.set()
 
@@ -325,7 +340,7 @@ class FlowKeeper:
         landscape = self.view.landscape
         assert landscape is not None
         with admin_step(self.flow):
-            if self.view.ends is None or not self.lead.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
+            if self.view.ends is None or not self.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
                 self.view.ends = self._discovery.fetch_ends(landscape.partitions, self.progress.written)
                 self._ends_at = time.monotonic()
                 self._claims.seen = Seen.of(int(time.time() * 1000), count_missing(self.view.ends))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.halt_text import halt_text
-from sparkmirror.control.leadership import is_vacant, longest_lease_s, next_fence, unguarded_s
+from sparkmirror.control.leadership import is_vacant, longest_lease_s, may_renew, next_fence, unguarded_s
 from sparkmirror.control.view import View
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.offsets.claims import Claims
@@ -27,7 +27,6 @@ class Lead:
     def __init__(
         self, flow: FlowConfig, claims: Claims, view: View, wake: threading.Event, changed: Callable[[], None]
     ) -> None:
-        self.is_calm = False  # nothing has happened for a while: long leases are wanted
         self._flow = flow
         self._claims = claims
         self._view = view
@@ -37,7 +36,7 @@ class Lead:
         self._has_led = False
         self._said_leads: bool | None = None
         self._last_generation = -1
-        self._last_change = time.monotonic()
+        self._last_change = self._asked_at = time.monotonic()
         self._unguarded_until = 0.0
         self._fence = 0
 
@@ -48,13 +47,13 @@ class Lead:
 
     def tend(self, prepare: Callable[[], None]) -> None:
         """See who leads, and lead if that is due. `prepare` is called before the lead is taken."""
+        self._asked_at = time.monotonic()
         self._claims.refresh()
         self._note()
         silent_s = time.monotonic() - self._last_change
         if self._view.leads:
-            wants_calm = self.is_calm and not self.may_be_calm
-            if silent_s >= self._flow.lease_s or wants_calm or self._claims.has_rest_to_say:
-                self._say(calm=self.is_calm)
+            if silent_s >= self._flow.lease_s or self._claims.has_rest_to_say:
+                self._say()
         elif self._allowed.is_set() and (
             not self._has_led or is_vacant(self._claims.leader, silent_s, self._flow.lease_s)
         ):
@@ -74,10 +73,10 @@ class Lead:
         if left_s := unguarded_s(self._claims.leader, self._claims.driver, self._flow.lease_s):
             self._unguarded_until = time.monotonic() + left_s
         self._has_led = True
-        self._say(calm=False)
+        self._say()
 
-    def _say(self, *, calm: bool) -> None:
-        self._view.generation = self._claims.lead(self.longest_s(calm=calm))
+    def _say(self) -> None:
+        self._view.generation = self._claims.lead(self.longest_s)
         self._note()
 
     def _note(self) -> None:
@@ -132,11 +131,11 @@ class Lead:
         """How long leases of the driver before may still write."""
         return max(0.0, self._unguarded_until - time.monotonic())
 
-    def longest_s(self, *, calm: bool) -> float:
-        return longest_lease_s(self._flow.lease_s, calm=calm)
+    @property
+    def longest_s(self) -> float:
+        """How long a lease lasts from when it was given or renewed: leader records say it to who takes over."""
+        return longest_lease_s(self._flow.lease_s)
 
     @property
-    def may_be_calm(self) -> bool:
-        """Who takes over must know how long a lease may last before one lasts so long."""
-        leader = self._claims.leader
-        return self._claims.leads() and leader is not None and leader.longest_s >= self.longest_s(calm=True)
+    def may_renew(self) -> bool:
+        return self._view.is_active and may_renew(time.monotonic() - self._asked_at, self._flow.lease_s)

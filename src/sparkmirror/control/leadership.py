@@ -7,8 +7,7 @@ from sparkmirror.offsets.claims import Leadership
 
 SILENT_ROUNDS = 3  # a leader that misses so many rounds is taken over from
 SKEW_MARGIN_S = 2.0
-CALM_LEASE_S = 60.0  # a round while nothing happens
-LONGEST_LEASE = 2  # times lease.seconds, if no successor comes
+LONGEST_LEASE = 2  # times lease.seconds, if nobody renews it
 # A generation lasts about one round; rounds that are planned early share it.
 FENCES_A_GENERATION = 4 * FENCE_STEP
 
@@ -17,9 +16,14 @@ def silence_limit_s(lease_s: float) -> float:
     return SILENT_ROUNDS * lease_s + SKEW_MARGIN_S
 
 
-def longest_lease_s(lease_s: float, *, calm: bool) -> float:
-    """A lease lasts longer than its round only if no successor comes."""
-    return LONGEST_LEASE * lease_s + (CALM_LEASE_S if calm else 0.0)
+def longest_lease_s(lease_s: float) -> float:
+    """How long a lease lasts after its driver was last heard."""
+    return LONGEST_LEASE * lease_s
+
+
+def may_renew(unasked_s: float, lease_s: float) -> bool:
+    """Whether nobody can have taken over since the leader last asked: not after it was stopped for long."""
+    return unasked_s <= silence_limit_s(lease_s) - lease_s
 
 
 def is_running(leader: Leadership | None, lease_s: float, now_ms: float) -> bool:
@@ -38,7 +42,7 @@ def unguarded_s(earlier: Leadership | None, driver: str, lease_s: float) -> floa
     """How long leases of the leader before `driver` may still write."""
     if earlier is None or not earlier.leaves_leases or earlier.driver == driver:
         return 0.0
-    return (earlier.longest_s or longest_lease_s(lease_s, calm=True)) + SKEW_MARGIN_S
+    return (earlier.longest_s or longest_lease_s(lease_s)) + SKEW_MARGIN_S
 
 
 def next_fence(last: int, generation: int) -> int:

@@ -1,4 +1,4 @@
-"""The ledger: takes the receipts of each round and knows how far every partition is, and what stands still."""
+"""The ledger: takes all receipts and knows how far every partition is, and what stands still."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RATE_WINDOW_S = 30.0
 
 
 class Ledger:
-    """All flows' receipts and facts. Thread-safe: two queries and the flows' keepers tell it."""
+    """All flows' receipts and facts. Thread-safe: tasks' connections, queries and the flows' keepers tell it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -34,12 +34,9 @@ class Ledger:
         self.rounds = 0
 
     def take(self, receipts: list[Receipt]) -> dict[str, dict[Place, Standing]]:
-        """Note a round's receipts; by flow, the positions that moved."""
+        """Note some receipts; by flow, the positions that moved."""
         now = _now()
         with self._lock:
-            self.rounds += 1
-            for flow in {receipt.flow for receipt in receipts}:
-                self._fade(flow)
             moved: dict[str, dict[Place, Standing]] = {}
             said: dict[tuple[str, Place], Receipt] = {}
             for receipt in receipts:
@@ -56,7 +53,7 @@ class Ledger:
                 if standing := receipt.standing:
                     moved.setdefault(receipt.flow, {})[place] = standing
                 self._count(receipt)
-                if receipt.kind == WAITING:  # said also if it has passed by the end of the round
+                if receipt.kind == WAITING:  # said also if it has passed since
                     book.note_trouble(place, WAITING, receipt.error, now)
             for (flow, place), last in said.items():
                 self._note_failing(flow, place, last)
@@ -65,6 +62,12 @@ class Ledger:
                 else:
                     self._book(flow).note_going_on(place)
             return moved
+
+    def begin_round(self) -> None:
+        with self._lock:
+            self.rounds += 1
+            for flow in self._traffic:
+                self._fade(flow)
 
     # -- facts
 

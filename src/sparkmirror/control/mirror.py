@@ -6,8 +6,8 @@
 
 A round is published some seconds before the last one's time is over, so that Spark starts its tasks. When these are
 there, the desk lets the last ones end, and when they are done the new ones go. New partitions or a lost task bring the
-next round forward; a lost lead ends the leases at once. While nothing happens a round lasts a minute; when the first
-task that has something to do says so, the round has the time of a usual one left.
+next round forward; a lost lead ends the leases at once. A round lasts for several leases' time, in which these are
+renewed; for one lease's time if something waits for the next: partitions that stand still, or are not weighed yet.
 """
 
 from __future__ import annotations
@@ -35,10 +35,8 @@ from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.group_keeper import GroupKeeper
 from sparkmirror.control.group_survey import other_way
 from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
-from sparkmirror.control.leadership import CALM_LEASE_S
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.once import OnceGoal
-from sparkmirror.control.rules import round_seconds
 from sparkmirror.control.status import mirror_status, progress_line, write_status
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
@@ -64,8 +62,8 @@ STATUS_EVERY_S = 2.0
 IDLE_S = 0.5
 SHORTEST_ROUND_S = 1.0
 STOP_WAIT_S = 2.5
-RECEIPTS_WAIT_S = 10.0  # of leases that have ended; what does not come by then was lost with its task
-CALM_AFTER = 1  # rounds
+ROUND_LEASES = 6  # so many leases' time a round lasts
+RENEWALS = 2  # in a lease's time
 RESTART_PAUSE_S = 1.0
 
 
@@ -89,7 +87,6 @@ class Mirror:
             for keeper in self.keepers
             if keeper.flow.follows_groups
         ]
-        self._told = threading.Event()  # receipts have come
         self._pairs = HeartbeatPairs(config.heartbeat_pairs, self._note_change)
         self._goal = OnceGoal(self.keepers, self.ledger) if self.options.once else None
         self.spark: SparkSession | None = None
@@ -100,13 +97,12 @@ class Mirror:
         self._local_slots = 0
         self._round: Round | None = None
         self._news = threading.Event()
-        self._stirred = threading.Event()  # something happens in a calm round
         self._stopping = threading.Event()
         self._next_line = time.monotonic() + PROGRESS_EVERY_S
         self._next_status = 0.0
         self._restart_at = 0.0
         self._last_news = time.monotonic()
-        self._still_since: dict[str, float] = {}  # halted flows, since when no lease of theirs is out
+        self._next_renewal = 0.0
 
     def stop(self) -> None:
         """Ask for the end; safe in a signal handler."""
@@ -135,7 +131,6 @@ class Mirror:
         """Give one round of leases and stay with it until the next is due."""
         self._tend()
         self._news.clear()
-        self._stirred.clear()
         assert self._desk is not None
         leases = self._plan(self._desk.next_number)
         if not leases:
@@ -144,15 +139,18 @@ class Mirror:
             return
         began = time.monotonic()
         is_short = self._is_short_of_slots(len(leases))
+        is_settled = self._round is not None and self._round.places == {p for lease in leases for p in lease.places}
         self._round = current = self._desk.publish(leases, at_once=is_short)
+        self.ledger.begin_round()
         self._watch(current, current.going, START_TIMEOUT_S)
         if time.monotonic() - began >= START_TIMEOUT_S:
             log.warning("Spark has not started all tasks within %.0f s: has it executors and slots?", START_TIMEOUT_S)
-        lease_s = self._lease_s
-        if leases[0].is_calm:
-            self._watch(current, lambda: self._stirred.is_set() or current.ended(), max(0.0, CALM_LEASE_S - lease_s))
-        lead_s = 0.0 if is_short else min(LEAD_S, lease_s / 2)  # no slot in which the next could wait
-        self._watch(current, current.ended, lease_s - lead_s)
+        for keeper in self.keepers:
+            keeper.write_progress_soon()
+        lead_s = 0.0 if is_short else min(LEAD_S, self._lease_s / 2)  # no slot in which the next could wait
+        self._watch(current, current.ended, self._lease_s - lead_s)
+        if is_settled and not (is_short and self.groups) and self._goal is None:
+            self._watch(current, lambda: current.ended() or self._has_trouble(), (ROUND_LEASES - 1) * self._lease_s)
         if current.ended():
             self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
 
@@ -160,46 +158,35 @@ class Mirror:
         lost = [s for s in self._round.states.values() if s.lost and not s.is_heeded] if self._round else []
         for state in lost:
             state.is_heeded = True
-            self._keeper(state.lease.flow).read_again()
+            self._keeper(state.lease.flow).read_again({(topic, number) for _, topic, number in state.lease.places})
 
     @property
     def _lease_s(self) -> float:
-        return round_seconds(keeper.flow for keeper in self.keepers)
+        return min(keeper.flow.lease_s for keeper in self.keepers)
 
-    def _is_calm(self) -> bool:
-        """Nothing was copied for some rounds, and nothing waits for its cause to go: then a round may be long."""
-        quiet_s = time.monotonic() - self._last_news
-        calm = self._goal is None and quiet_s > CALM_AFTER * self._lease_s
-        calm = calm and not any(self.ledger.troubled(keeper.flow.name) for keeper in self.keepers)
-        calm = calm and not (self.groups and self._round and self._is_short_of_slots(len(self._round.states)))
-        for keeper in self.keepers:
-            keeper.lead.is_calm = calm
-        return calm and all(keeper.lead.may_be_calm for keeper in self.keepers)
-
-    def _note_news(self) -> None:
-        """Something was copied, or stands still."""
-        self._last_news = time.monotonic()
+    def _has_trouble(self) -> bool:
+        """Something stands still, and is tried again with the next round."""
+        return any(self.ledger.troubled(keeper.flow.name) for keeper in self.keepers)
 
     def _plan(self, number: int) -> list[Lease]:
         self._heed_lost_tasks()
-        calm = self._is_calm()
         leases = [
             lease
             for keeper in self.keepers
             if keeper.flow.name not in self._records
-            for lease in self._plan_flow(keeper, self._tasks(keeper), number, calm=calm)
+            for lease in self._plan_flow(keeper, self._tasks(keeper), number)
         ]
-        return leases if self._goal else self._with_heartbeats(leases, number, calm=calm)
+        return leases if self._goal else self._with_heartbeats(leases, number)
 
-    def _with_heartbeats(self, leases: list[Lease], number: int, *, calm: bool) -> list[Lease]:
+    def _with_heartbeats(self, leases: list[Lease], number: int) -> list[Lease]:
         """The round's first lease carries them; where nothing is to be copied, one that carries nothing else."""
         own = (keeper.plan_heartbeat() for keeper in self.keepers)
         heartbeats = (*filter(None, own), *self._pairs.ready)
-        empty = (keeper.plan_empty(number, calm=calm) for keeper in self.keepers)
+        empty = (keeper.plan_empty(number) for keeper in self.keepers)
         first = leases[0] if leases else next(filter(None, empty), None)
         return [replace(first, heartbeats=heartbeats), *leases[1:]] if heartbeats and first else leases
 
-    def _plan_flow(self, keeper: FlowKeeper, tasks: int, number: int, *, calm: bool = False) -> list[Lease]:
+    def _plan_flow(self, keeper: FlowKeeper, tasks: int, number: int) -> list[Lease]:
         hints = self._hints()
         by_rows = keeper.flow.name in self._records
         return keeper.plan(
@@ -209,7 +196,6 @@ class Mirror:
             weights=self.ledger.traffic(keeper.flow.name),
             troubled=self.ledger.troubled(keeper.flow.name),
             stop_at=self._goal.stop_at(keeper, hints) if self._goal and not by_rows else None,
-            calm=calm,
         )
 
     def _tend_records(self) -> None:
@@ -287,7 +273,7 @@ class Mirror:
         self.spark.streams.addListener(self.figures)
         flows = (*self.config.flows, *self.config.heartbeat_pairs)
         strongbox = Strongbox(security for flow in flows for security in all_securities(flow))
-        self._desk = Desk(desk_host(self.spark), self._end_calm, strongbox)
+        self._desk = Desk(desk_host(self.spark), self._take_receipts, strongbox)
         self.spark.sparkContext.environment.update(self._desk.environment)
         for name in by_rows:
             self._records[name] = RecordsFlow(name, self.spark, self._take_receipts, self._workspace)
@@ -301,13 +287,7 @@ class Mirror:
 
     def _start_query(self, name: str) -> StreamingQuery:
         assert self.spark is not None
-        return start_query(self.spark, name, self._take_receipts, self._workspace)
-
-    def _end_calm(self) -> None:
-        """The calm round goes on as a usual one would: to begin another would cost more than it copies."""
-        self._note_news()
-        self._stirred.set()
-        self._wake()
+        return start_query(self.spark, name, self._workspace)
 
     def _run_groups(self, tasks: Sequence[GroupTask]) -> list[GroupReport]:
         assert self.spark is not None
@@ -315,17 +295,21 @@ class Mirror:
 
     def _take_receipts(self, receipts: list[Receipt]) -> None:
         if any(receipt.is_news for receipt in receipts):
-            self._note_news()
+            self._last_news = time.monotonic()
         moved = self.ledger.take(receipts)
         for keeper in self.keepers:
-            keeper.write_progress(moved.get(keeper.flow.name, {}), receipts)
-        self._told.set()
+            keeper.note_progress(moved.get(keeper.flow.name, {}), receipts)
 
     def _tend(self) -> None:
-        """What comes round by itself: dead queries, progress lines, the status file."""
+        """What comes round by itself: leases to renew, dead queries, progress lines, the status file."""
         now = time.monotonic()
+        if now >= self._next_renewal and self._desk is not None:
+            self._next_renewal = now + self._lease_s / RENEWALS
+            self._desk.renew({k.flow.name: k.lead.longest_s for k in self.keepers if k.lead.may_renew})
         if now >= self._restart_at:
             self._restart_queries(now)
+        for keeper in self.keepers:
+            keeper.is_calm = now - self._last_news > self._lease_s
         self._tend_records()
         self._tend_halts()
         if now >= self._next_status:
@@ -365,30 +349,21 @@ class Mirror:
             except OSError as error:
                 log.warning("the status file can't be written: %s", error)
 
-    def _await_receipts(self) -> None:
-        """Where offsets are translated, progress goes no further than the receipts: the offset map is made of these."""
-        until = time.monotonic() + STOP_WAIT_S
-        while not all(self._keeper(name).progress.is_told_all(hints) for name, hints in self._hints().items()):
-            if not self._told.wait(max(0.0, until - time.monotonic())):
-                return
-            self._told.clear()
-
     def _write_last(self, flow: str, hints: Mapping[Place, Standing]) -> None:
-        """Progress of what no receipt will tell any more."""
-        self._keeper(flow).write_progress({place: s for place, s in hints.items() if not s.translated})
+        """Progress of what no receipt will tell any more. Where offsets are translated, none goes beyond receipts."""
+        keeper = self._keeper(flow)
+        keeper.progress.note({place: standing for place, standing in hints.items() if not standing.translated})
+        keeper.write_progress()
 
     def _tend_halts(self) -> None:
         """A halted flow is at rest when no lease of it is out, all is written and nobody is at its groups."""
         for keeper in self.keepers:
             flow = keeper.flow.name
-            if not keeper.lead.owes_rest or (self._desk is not None and self._desk.holds(flow)):
-                self._still_since.pop(flow, None)
+            is_held = self._desk is not None and self._desk.holds(flow)
+            if not keeper.lead.owes_rest or is_held:
                 continue
-            still_s = time.monotonic() - self._still_since.setdefault(flow, time.monotonic())
-            hints = self._hints().get(flow, {})
-            is_told = keeper.progress.is_told_all(hints) or still_s >= RECEIPTS_WAIT_S
-            if is_told and not any(groups.is_busy for groups in self.groups if groups.flow.name == flow):
-                self._write_last(flow, hints)
+            if not any(groups.is_busy for groups in self.groups if groups.flow.name == flow):
+                self._write_last(flow, self._hints().get(flow, {}))
                 keeper.lead.note_rest()
 
     def _keeper(self, flow: str) -> FlowKeeper:
@@ -403,9 +378,9 @@ class Mirror:
             if self._round is not None:
                 self._desk.wait(self._round.ended, STOP_WAIT_S)
             self._desk.close()
-            self._await_receipts()
-            for name, hints in self._hints().items():
-                self._write_last(name, hints)
+            hints = self._hints()
+            for keeper in self.keepers:
+                self._write_last(keeper.flow.name, hints.get(keeper.flow.name, {}))
         if self._goal and self.spark is not None and not self._stopping.is_set():
             for groups in self.groups:
                 groups.finish()

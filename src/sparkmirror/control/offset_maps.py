@@ -12,6 +12,7 @@ from sparkmirror.topology.standing import OTHERS, Standing
 from sparkmirror.topology.storage import Storage
 
 Place = tuple[str, int]
+MapRun = tuple[Place, Ids, Run]
 
 
 class OffsetMaps:
@@ -23,7 +24,7 @@ class OffsetMaps:
         self._replication_factor = replication_factor
         self._topic: OffsetMapTopic | None = None
         self._is_made = False
-        self._told: list[tuple[Place, Ids, Run]] = []
+        self._told: list[MapRun] = []
 
     def forget(self) -> None:
         """Another driver may have written meanwhile."""
@@ -40,9 +41,9 @@ class OffsetMaps:
             for place, standing in standings.items()
         }
 
-    def write(self, receipts: Iterable[Receipt]) -> None:
+    def write(self, runs: Iterable[MapRun]) -> None:
         """What could not be written is written with the next. Before progress: that never says more than the map."""
-        self._told += collect_runs(receipts)
+        self._told += runs
         if self._told:
             topic = self._open()
             for place, ids, run in self._told:
@@ -71,7 +72,7 @@ class OffsetMaps:
         return self._topic
 
 
-def collect_runs(receipts: Iterable[Receipt]) -> list[tuple[Place, Ids, Run]]:
+def collect_runs(receipts: Iterable[Receipt]) -> list[MapRun]:
     """Of partitions with translated offsets."""
     found = []
     for receipt in receipts:

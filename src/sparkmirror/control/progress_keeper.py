@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-from sparkmirror.control.offset_maps import OffsetMaps
+from sparkmirror.control.offset_maps import MapRun, OffsetMaps, collect_runs
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
@@ -24,7 +24,7 @@ Place = tuple[str, int]
 
 
 class ProgressKeeper:
-    """Told by the queries' threads, asked by the flow's. `written`: what stands in the topic; replaced, not changed."""
+    """Told by the desk's threads, written by the flow's. `written`: what stands in the topic; replaced, not changed."""
 
     def __init__(self, flow: str, target: Cluster, storage: Storage, replication_factor: int) -> None:
         self.written: Mapping[Place, Standing] = {}
@@ -32,6 +32,9 @@ class ProgressKeeper:
         self._progress = ProgressTopic(target, storage, replication_factor)
         self._maps = OffsetMaps(target, storage, replication_factor)
         self._deleted_ids: set[str] = set()  # of remote topics that ended with their source
+        self._due: dict[Place, Standing] = {}
+        self._due_runs: list[MapRun] = []
+        self._telling = threading.Lock()
         self._writing = threading.Lock()
 
     def ensure(self) -> None:
@@ -42,9 +45,10 @@ class ProgressKeeper:
             self.written = self._maps.mark_lost(self._progress.read())
 
     def take_lead(self) -> None:
-        """Another driver may have written the map meanwhile."""
+        """Another driver may have written meanwhile: what this one knew is old."""
         with self._writing:
             self._maps.forget()
+            self._take_due()
 
     def believe(self, hint: Standing | None) -> Standing | None:
         """None where it is about a topic that has ended."""
@@ -58,32 +62,39 @@ class ProgressKeeper:
         known = self.written.get(place)
         return known is not None and known.target_end >= 0 and not known.translated
 
-    def is_told_all(self, positions: Mapping[Place, Standing]) -> bool:
-        """Whether receipts have come of all that was copied, where the offset map is made of them."""
-        return all(self._is_told(place, standing) for place, standing in positions.items() if standing.translated)
+    def note(self, positions: Mapping[Place, Standing], receipts: Iterable[Receipt] = ()) -> None:
+        """To be written with the next `write`."""
+        with self._telling:
+            self._due |= positions
+            self._due_runs += collect_runs(receipts)
 
-    def _is_told(self, place: Place, standing: Standing) -> bool:
-        known = self.written.get(place)
-        return known.next_offset >= standing.next_offset if known else standing.last_sequence < 0
+    def drop(self, places: Collection[Place]) -> None:
+        """Their task was lost. It may have written where they stand itself, and this would be older."""
+        with self._telling:
+            self._due = {place: standing for place, standing in self._due.items() if place not in places}
 
-    def write(self, positions: Mapping[Place, Standing], receipts: Iterable[Receipt]) -> None:
+    def write(self) -> None:
         """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
         with self._writing:
-            try:
-                self._maps.write(receipts)
-            except SparkmirrorError as error:
-                log.warning("flow %s: the offset map was not written: %s", self._flow, error)
-                positions = {place: standing for place, standing in positions.items() if not standing.translated}
+            positions, runs = self._take_due()
             known = {k: p for k, p in positions.items() if self.believe(p) and p.next_offset > 0}
             news = {k: p for k, p in known.items() if self.written.get(k) != p}
-            if not news:
-                return
             try:
-                self._progress.write(news)
+                self._maps.write(runs)
+                if news:
+                    self._progress.write(news)
             except SparkmirrorError as error:
-                log.warning("flow %s: progress was not written: %s", self._flow, error)
+                log.warning("flow %s: progress was not written, and is tried again: %s", self._flow, error)
+                with self._telling:
+                    self._due = news | self._due
                 return
             self.written = {**self.written, **news}
+
+    def _take_due(self) -> tuple[dict[Place, Standing], list[MapRun]]:
+        with self._telling:
+            positions, self._due = self._due, {}
+            runs, self._due_runs = self._due_runs, []
+            return positions, runs
 
     def prune(self, log_starts: Mapping[Place, int]) -> None:
         """What the target removed needs no place in the offset map."""

@@ -9,7 +9,7 @@ from sparkmirror.copy.lease import Bounds, Errors, Rules
 from sparkmirror.net.client import Client
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
 
-SHORTEST_ROUND_S = 1.0
+SHORTEST_FLUSH_S = 1.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = Errors().first_pause_s, Errors().longest_pause_s
 
 
@@ -83,7 +83,6 @@ def plan_pauses(
     return min(first_s, longest_s), longest_s
 
 
-def round_seconds(flows: Iterable[FlowConfig]) -> float:
-    """How long a round lasts. Progress is written after each, so it is as short as the shortest flush interval."""
-    wanted = min(min(flow.lease_s, flow.limits.flush_interval_ms / 1000) for flow in flows)
-    return max(SHORTEST_ROUND_S, wanted)
+def flush_seconds(flow: FlowConfig) -> float:
+    """How often progress is written."""
+    return max(SHORTEST_FLUSH_S, min(flow.lease_s, flow.limits.flush_interval_ms / 1000))

@@ -113,7 +113,7 @@ class StateKeeper:
             leader = self._await_leader(watch_s)
             if leader:
                 return leader
-            claims.note_unknown_leader(self._next_generation(state), longest_lease_s(self._flow.lease_s, calm=True))
+            claims.note_unknown_leader(self._next_generation(state), longest_lease_s(self._flow.lease_s))
         for section in (OFFSET_MAP, CHECKPOINTS, PROGRESS):
             records = plan.writes.get(section)
             why_not = self._make_checkpoints_topic() if records and section == CHECKPOINTS else ""

@@ -75,7 +75,7 @@ def progress_line(status: dict[str, Any]) -> str:
 def write_status(path: Path, status: dict[str, Any]) -> None:
     """Replace the file at once: a reader sees the old document or the new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(status, indent=1))
+    temporary.write_text(json.dumps(status))
     temporary.replace(path)
 
 

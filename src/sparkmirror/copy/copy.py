@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import selectors
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from sparkmirror.copy.appender import Appender, Filled
@@ -41,14 +41,24 @@ RECEIPTS_EVERY_S = 1.0
 DRAIN_S = 2.0
 WRITING_S = 10.0
 RETRY_EVERY_S = 0.02
+LONG_LOST_S = 5.0  # what waits for longer is said, also if the lease goes on
 
-RECALLED = "recalled"
+GRANTOR = "grantor"
 
 Place = tuple[str, int]
 
 
-class HasFileno(Protocol):
+class Grantor(Protocol):
+    """Who gave the lease. Readable when it has something to say.
+
+    `hear`: for how many more seconds the lease may last, 0: it must end. None: nothing was said. `tell_done` gets the
+    positions as soon as nothing more is written, so that a successor can go on while this one closes its connections.
+    """
+
     def fileno(self) -> int: ...
+    def hear(self) -> float | None: ...
+    def tell_receipts(self, receipts: Sequence[Receipt]) -> None: ...
+    def tell_done(self, positions: Mapping[Place, Standing]) -> None: ...
 
 
 def _note_nothing(_place: Place, _standing: Standing) -> None:
@@ -56,15 +66,11 @@ def _note_nothing(_place: Place, _standing: Standing) -> None:
 
 
 class Copy:
-    """Runs one lease. `recall` is a socket-like object that becomes readable when the lease must end early.
+    """Runs one lease. `note_standing` writes to the progress topic, at once, where a partition stands and how."""
 
-    `note_standing` writes to the progress topic, at once, where a partition stands and how.
-    """
-
-    def __init__(
-        self, lease: Lease, recall: HasFileno | None = None, note_standing: NoteStanding = _note_nothing
-    ) -> None:
+    def __init__(self, lease: Lease, grantor: Grantor, note_standing: NoteStanding = _note_nothing) -> None:
         self.lease = lease
+        self._grantor = grantor
         self._started = self._deadline = 0.0
         self._source = Cluster(lease.source)
         self._target = Cluster(lease.target)
@@ -80,8 +86,7 @@ class Copy:
         self._noted: dict[Place, Standing] = {}  # of partitions whose finding has not come yet
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._scout.wakeup, selectors.EVENT_READ, None)
-        if recall is not None:
-            self._selector.register(recall, selectors.EVENT_READ, RECALLED)
+        self._selector.register(grantor, selectors.EVENT_READ, GRANTOR)
         self._roster = Roster(lease, self._raise_limits)
         for partition in lease.partitions:
             self._roster.add(partition)
@@ -118,13 +123,10 @@ class Copy:
                 )
             )
 
-    def run(
-        self, hints: Mapping[Place, Standing], hand_over: Callable[[dict[Place, Standing]], None]
-    ) -> Iterator[list[Receipt]]:
-        """Copy until the lease ends; yields receipts about once a second.
+    def run(self, hints: Mapping[Place, Standing]) -> Iterator[list[Receipt]]:
+        """Copy until the lease ends; yields what the grantor is told, about once a second.
 
-        `hints` say where a predecessor left off. `hand_over` is called with the positions as soon as nothing more
-        is written, so that a successor can go on while this one closes its connections.
+        `hints` say where a predecessor left off.
         """
         self._started = time.monotonic()
         self._deadline = self._started + self.lease.seconds
@@ -132,18 +134,24 @@ class Copy:
         cursors = self._roster.cursors
         for cursor in cursors:
             cursor.hint = hints.get(cursor.place, cursor.hint)
+        self._heed_grantor()  # what was said with the turn makes nothing readable
         while not self._ended():
             self._step()
             if time.monotonic() >= next_receipts:
                 next_receipts = time.monotonic() + RECEIPTS_EVERY_S
                 self._source.close_idle()
                 self._target.close_idle()
-                yield self._roster.book.take()
+                self._roster.note_waiting(time.monotonic(), LONG_LOST_S)
+                if receipts := self._roster.book.take():
+                    self._grantor.tell_receipts(receipts)
+                    yield receipts
         self._drain()
+        self._roster.note_waiting(time.monotonic())
+        receipts = self._roster.book.take()
+        self._grantor.tell_receipts(receipts)
         left = ((c.place, self._noted.get(c.place, c.hint)) for c in cursors)
-        hand_over({place: standing for place, standing in left if standing})
-        self._roster.note_waiting()
-        yield self._roster.book.take()
+        self._grantor.tell_done({place: standing for place, standing in left if standing})
+        yield receipts
 
     def _note(self, place: Place, standing: Standing) -> None:
         """On the scout's thread. What is begun now must be known to a successor, also if this lease ends meanwhile."""
@@ -179,11 +187,18 @@ class Copy:
         for key, events in self._selector.select(timeout_s):
             if key.data is None:
                 self._take_findings()
-            elif key.data is RECALLED:
-                self._ending = True
-                self._selector.unregister(key.fileobj)
+            elif key.data is GRANTOR:
+                self._heed_grantor()
             else:
                 self._guarded(key.data.channel, lambda s=key.data, e=events: self._serve(s, e))  # type: ignore[misc]
+
+    def _heed_grantor(self) -> None:
+        seconds = self._grantor.hear()
+        if seconds == 0:
+            self._ending = True
+            self._selector.unregister(self._grantor)
+        elif seconds is not None:
+            self._deadline = max(self._deadline, time.monotonic() + seconds)
 
     def _guarded(self, channel: Channel, work: Callable[[], None]) -> None:
         try:

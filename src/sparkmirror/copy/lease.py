@@ -120,7 +120,7 @@ class Heartbeat:
 class Lease:
     """What a task needs to know. `unguarded_wait_s`: see `copy.position`. `heartbeats`: to be emitted meanwhile.
 
-    `is_calm`: a long one, since nothing has happened for a while; the desk wants to hear when something does.
+    `seconds`: how long it may last, unless whoever gave it says more. `is_calm`: nothing has happened for a while.
     `storage` None: under the usual names.
     `fence` is higher than that of every earlier lease of the flow, by `FENCE_STEP` at least: markers carry it.
     """
@@ -143,6 +143,11 @@ class Lease:
     def kept_in(self) -> Storage:
         """Where its progress stands."""
         return self.storage or Storage.named(self.source.alias)
+
+    @property
+    def places(self) -> list[tuple[str, str, int]]:
+        """(flow, topic, partition) of what it is for."""
+        return [(self.flow, p.topic, p.partition) for p in self.partitions]
 
     @property
     def transactional_id(self) -> str:

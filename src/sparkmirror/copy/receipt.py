@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any
 
 from sparkmirror.topology.policy import looks_like_heartbeats
 from sparkmirror.topology.run import Run
@@ -63,6 +65,19 @@ class Receipt:
         if self.target_first < 0:
             return None
         return Run(self.source_first, self.target_first, self.source_end - self.source_first)
+
+
+RECEIPT_FIELDS = tuple(field.name for field in fields(Receipt))
+_values_of = attrgetter(*RECEIPT_FIELDS)
+
+
+def to_row(receipt: Receipt) -> tuple[Any, ...]:
+    """Its fields' values, for a way that keeps no names."""
+    return _values_of(receipt)
+
+
+def from_row(row: Iterable[Any]) -> Receipt:
+    return Receipt(**dict(zip(RECEIPT_FIELDS, row, strict=True)))
 
 
 class _Run:

@@ -314,8 +314,9 @@ class Roster:
         self.lost.discard(cursor)
         cursor.settle(place, position, now)
         self.book.note_mapped(cursor.place, position.runs, cursor.hint)
-        if cursor.leased.troubled:
+        if cursor.leased.troubled or cursor.said_reason:
             self.book.note_fact(cursor.place, GOES_ON, "")
+            cursor.said_reason = ""
         for note in place.notes:
             self.book.note_fact(cursor.place, NOTED, note)
 
@@ -326,7 +327,10 @@ class Roster:
             if mine == node and cursor.state is State.COPYING:
                 self.lose(cursor, reason, now)
 
-    def note_waiting(self) -> None:
-        for cursor in self.cursors:
-            if cursor.state is State.LOST and cursor.reason:
+    def note_waiting(self, now: float, at_least_s: float = 0.0) -> None:
+        """Say it once of partitions that have been lost for so long, and why."""
+        for cursor in self.lost:
+            failing_s = now - cursor.failing_since if cursor.failing_since is not None else 0.0
+            if cursor.reason != cursor.said_reason and failing_s >= at_least_s:
+                cursor.said_reason = cursor.reason
                 self.book.note_fact(cursor.place, WAITING, cursor.reason)

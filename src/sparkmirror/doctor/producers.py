@@ -25,10 +25,10 @@ def judge_producers(flow: FlowConfig, target: ClusterFacts) -> Iterator[Verdict]
             said, f"let the brokers be reached, and give the user DESCRIBE_CONFIGS on cluster {target.alias}"
         )
         return
-    longest_ms = int(longest_lease_s(flow.lease_s, calm=True) * 1000)
+    longest_ms = int(longest_lease_s(flow.lease_s) * 1000)
     found = [
         judge.warns(
-            f"{key} of cluster {target.alias} is {value}, and a lease may last {longest_ms}: {lost}",
+            f"{key} of cluster {target.alias} is {value}, and a lease may outlive its driver by {longest_ms}: {lost}",
             f"set {key} of its brokers to {longest_ms} or more (by default it is a day or longer)",
         )
         for key, lost in _LOST.items()

@@ -41,7 +41,7 @@ def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
     lease = unseal_lease(lease)
     cord = Cord.to_desk()
     progress = Cluster(lease.target)
-    copy = Copy(lease, recall=cord, note_standing=_note_in(progress, lease.kept_in))
+    copy = Copy(lease, cord, note_standing=_note_in(progress, lease.kept_in))
     try:
         if not lease.is_calm:  # else nothing waits for it
             copy.warm_up()
@@ -49,14 +49,8 @@ def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
         hints = cord.wait_for_turn(lease.lease_id)
         if hints is None:
             return
-        is_calm = lease.is_calm
         with beating(lease.heartbeats):
-            for receipts in copy.run(hints, cord.tell_done):
-                if is_calm and any(receipt.is_news for receipt in receipts):
-                    is_calm = False
-                    cord.tell_news()
-                if receipts:
-                    yield receipts
+            yield from copy.run(hints)
     finally:
         copy.close()
         progress.close()
@@ -64,7 +58,7 @@ def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
 
 
 def _note_in(cluster: Cluster, storage: Storage) -> NoteStanding:
-    """Some positions must be known before anything is appended: the driver hears of them only with the receipts."""
+    """Some positions must be known before anything is appended: a receipt would come too late."""
 
     def note(place: tuple[str, int], standing: Standing) -> None:
         ProgressTopic(cluster, storage).write({place: standing})

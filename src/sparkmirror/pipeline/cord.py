@@ -6,17 +6,19 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sparkmirror.copy.receipt import Receipt, to_row
 from sparkmirror.topology.standing import Standing
 
 CONNECT_TIMEOUT_S = 20.0
+READ_BYTES = 1 << 16
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "SPARKMIRROR_DESK", "SPARKMIRROR_DESK_TOKEN"
 
 
 class Cord:
-    """A connection to the desk. Readable while a lease runs means: end it."""
+    """A connection to the desk. Readable while a lease runs: the desk has something to say of it (`hear`)."""
 
     def __init__(self, address: str, token: str) -> None:
         host, _, port = address.rpartition(":")
@@ -24,7 +26,7 @@ class Cord:
         self._socket = socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(None)
-        self._lines = self._socket.makefile("rb")
+        self._unread = b""
 
     @classmethod
     def to_desk(cls) -> Cord:
@@ -35,7 +37,6 @@ class Cord:
         return self._socket.fileno()
 
     def close(self) -> None:
-        self._lines.close()
         self._socket.close()
 
     def next_round(self, after: int) -> int:
@@ -58,27 +59,45 @@ class Cord:
             return None
         return {(topic, partition): Standing(*hint) for topic, partition, *hint in answer["go"]}
 
+    def hear(self) -> float | None:
+        """For how many more seconds the lease may last, 0: it must end. None if nothing was said."""
+        seconds = None
+        try:
+            while seconds != 0:
+                seconds = float(self._receive(socket.MSG_DONTWAIT).get("more", 0))
+        except BlockingIOError:
+            return seconds
+        except (OSError, ValueError):
+            return 0.0
+        return seconds
+
+    def tell_receipts(self, receipts: Sequence[Receipt]) -> None:
+        """What was copied, and what stands still. The desk may be gone: then nobody wants to know."""
+        with contextlib.suppress(OSError):
+            self._send({"receipts": [to_row(receipt) for receipt in receipts]})
+
     def tell_done(self, positions: Mapping[tuple[str, int], Standing]) -> None:
         """Hand the positions to whoever copies next. The desk may be gone: then nobody waits."""
-        done = [[topic, partition, *hint] for (topic, partition), hint in positions.items()]
-        try:
-            self._send({"done": done})
-        except OSError:
-            return
-
-    def tell_news(self) -> None:
-        """Something happens in a flow that was calm."""
         with contextlib.suppress(OSError):
-            self._send({"news": True})
+            self._send({"done": [[topic, partition, *hint] for (topic, partition), hint in positions.items()]})
 
     def _ask(self, question: dict[str, Any]) -> dict[str, Any] | None:
         try:
             self._send(question)
-            line = self._lines.readline()
-        except OSError:
+            return self._receive()
+        except (OSError, ValueError):
             return None
-        answer = json.loads(line) if line else None
-        return answer if isinstance(answer, dict) else None
+
+    def _receive(self, flags: int = 0) -> dict[str, Any]:
+        """The next line; lines that came with it stay for the next call."""
+        while b"\n" not in self._unread:
+            more = self._socket.recv(READ_BYTES, flags)
+            if not more:
+                raise ConnectionResetError("the desk has closed")
+            self._unread += more
+        line, _, self._unread = self._unread.partition(b"\n")
+        said = json.loads(line)
+        return said if isinstance(said, dict) else {}
 
     def _send(self, message: dict[str, Any]) -> None:
         message["token"] = self._token

@@ -6,13 +6,16 @@ Planner, copy and driver are different processes, so they talk over a small sock
     planner -> {"ask":"leases","round":4}                                              <- {"leases":[...]}
     task    -> {"ask":"security","owner":"A->B ..."}                                   <- {"security":"..."} locked
     task    -> {"ask":"lease","lease":"4.0"}           waits for its predecessors      <- {"go":[[topic,0,...]]}
+    task    -> {"receipts":[[...],...]}                as things happen
+    task    <- {"more":20.0}                           it may last so many seconds from now on
     task    <- {"end":true}                            its successors wait, or it is recalled
     task    -> {"done":[[topic,partition,next,sequence,end],...]}
 
 A round is given to the first query that asks. There are two: while the tasks of round 4 copy, those of round 5 are
 started by the other query and wait here. Only when all that copy a flow next are there are those of round 4 told to
 end, so a handover costs milliseconds, however long Spark takes to start a task. A connection that closes without
-`done` is a task that died. A task whose connection closes ends its lease: when the driver dies, all leases end.
+`done` is a task that died. A task whose connection closes ends its lease: when the driver dies, all leases end. When it
+only hangs, nobody renews them, and they end soon, too.
 """
 
 from __future__ import annotations
@@ -23,12 +26,13 @@ import secrets
 import socket
 import socketserver
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from sparkmirror.copy.lease import Lease
+from sparkmirror.copy.receipt import Receipt, from_row
 from sparkmirror.pipeline.cord import ADDRESS_VARIABLE, TOKEN_VARIABLE
 from sparkmirror.pipeline.strongbox import KEY_VARIABLE, Strongbox
 from sparkmirror.topology.standing import Standing
@@ -50,17 +54,38 @@ class LeaseState:
     lost: bool = False
     is_heeded: bool = False  # the driver knows that it was lost
     handler: _Handler | None = None
+    has_gone: bool = False  # the task was told to go, and listens
+    must_end: bool = False
 
     def end(self) -> None:
         """Tell the task to finish what is in flight and return."""
-        if self.handler and self.phase is Phase.GOING:
-            self.handler.tell({"end": True})
+        if self.phase is Phase.GOING and not self.must_end:
+            self.must_end = True
+            self._tell({"end": True})
+
+    def renew(self, seconds: float) -> None:
+        if self.phase is Phase.GOING and not self.must_end:
+            self._tell({"more": seconds})
+
+    def note_gone(self) -> None:
+        self.has_gone = True
+        if self.must_end:
+            self._tell({"end": True})
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        if self.handler and self.has_gone:
+            self.handler.tell(message)
 
 
 @dataclass(slots=True)
 class Round:
     number: int
     states: dict[str, LeaseState] = field(default_factory=dict)
+
+    @property
+    def places(self) -> set[tuple[str, str, int]]:
+        """(flow, topic, partition) of all that is copied in it."""
+        return {place for state in self.states.values() for place in state.lease.places}
 
     def ended(self) -> bool:
         return all(s.phase is Phase.DONE for s in self.states.values())
@@ -75,10 +100,10 @@ class Desk:
     def __init__(
         self,
         host: str = "127.0.0.1",
-        on_news: Callable[[], None] = lambda: None,
+        on_receipts: Callable[[list[Receipt]], None] = lambda _: None,
         strongbox: Strongbox | None = None,
     ) -> None:
-        self.on_news = on_news
+        self.on_receipts = on_receipts
         self.strongbox = strongbox or Strongbox()
         self.token = secrets.token_hex(16)
         self.changed = threading.Condition()
@@ -145,6 +170,13 @@ class Desk:
                     state.phase = Phase.DONE
                 state.end()
             self.changed.notify_all()
+
+    def renew(self, seconds: Mapping[str, float]) -> None:
+        """Leases of these flows may last so long from now on."""
+        with self.changed:
+            for state in self._states():
+                if state.lease.flow in seconds:
+                    state.renew(seconds[state.lease.flow])
 
     def holds(self, flow: str) -> bool:
         """Whether a task copies the flow, or may still begin to."""
@@ -223,6 +255,10 @@ class Desk:
             known = ((t, p, self._hints.get((state.lease.flow, t, p))) for t, p in wanted)
             return [[t, p, *hint] for t, p, hint in known if hint]
 
+    def _note_gone(self, state: LeaseState) -> None:
+        with self.changed:
+            state.note_gone()
+
     def _depart(self, state: LeaseState, done: Sequence[Sequence[Any]] | None) -> None:
         with self.changed:
             state.lost = state.phase is Phase.GOING and done is None
@@ -275,9 +311,10 @@ class _Handler(socketserver.StreamRequestHandler):
                 self.tell({"end": True})
                 return
             self.tell({"go": hints})
+            self.desk._note_gone(state)
             said = self._hear()
-            while said and "news" in said:
-                self.desk.on_news()
+            while said and "receipts" in said:
+                self.desk.on_receipts([from_row(row) for row in said["receipts"]])
                 said = self._hear()
             done = said.get("done") if said else None
         except (OSError, ValueError):

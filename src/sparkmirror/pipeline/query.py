@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.pipeline.copy_stage import RECEIPT_SCHEMA, copy_leases
@@ -21,16 +22,14 @@ OBSERVED = "copied"
 Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def start_query(
-    spark: SparkSession, name: str, ledger: Callable[[list[Receipt]], None], workspace: Path
-) -> StreamingQuery:
+def start_query(spark: SparkSession, name: str, workspace: Path) -> StreamingQuery:
     """Start a query that takes rounds of leases from the desk, which Spark's workers know by their environment.
 
-    What Spark keeps of a query is not needed to go on, so its checkpoint folder is a new one each time.
+    The desk hears of each receipt at once, so what is left for Spark to do with them is to sum them up.
     """
     spark.dataSource.register(LeaseSource)
     leases = spark.readStream.format(NAME).load()
-    return start_receipts(leases, copy_leases, name, ledger, workspace)
+    return _start(_observe(leases, copy_leases).writeStream.format("noop"), name, workspace)
 
 
 def start_receipts(
@@ -43,23 +42,28 @@ def start_receipts(
     every: str | None = None,
 ) -> StreamingQuery:
     """Start a query of rows that a stage turns into receipts; a micro-batch `every` so long, or as it comes."""
-    copied = rows.mapInArrow(stage, RECEIPT_SCHEMA)
-    observed = copied.observe(
+
+    def take(frame: DataFrame, _batch: int) -> None:
+        ledger(collect_receipts(frame))
+
+    written = _observe(rows, stage).writeStream.foreachBatch(take)
+    return _start(written.trigger(processingTime=every) if every else written, name, workspace)
+
+
+def _observe(rows: DataFrame, stage: Stage) -> DataFrame:
+    """Receipts of the rows, with their sums in the query's progress."""
+    return rows.mapInArrow(stage, RECEIPT_SCHEMA).observe(
         OBSERVED,
         F.sum("records").alias("records"),
         F.sum("bytes").alias("bytes"),
         F.count(F.lit(1)).alias("receipts"),
     )
 
-    def take(frame: DataFrame, _batch: int) -> None:
-        ledger(collect_receipts(frame))
 
-    written = (
-        observed.writeStream.foreachBatch(take)
-        .queryName(name)
-        .option("checkpointLocation", tempfile.mkdtemp(prefix=f"{name}-", dir=workspace))
-    )
-    return (written.trigger(processingTime=every) if every else written).start()
+def _start(written: DataStreamWriter, name: str, workspace: Path) -> StreamingQuery:
+    """What Spark keeps of a query is not needed to go on, so its checkpoint folder is a new one each time."""
+    folder = tempfile.mkdtemp(prefix=f"{name}-", dir=workspace)
+    return written.queryName(name).option("checkpointLocation", folder).start()
 
 
 def collect_receipts(frame: DataFrame) -> list[Receipt]:

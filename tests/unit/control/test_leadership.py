@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sparkmirror.control.leadership import FENCES_A_GENERATION, is_running, is_vacant, next_fence, unguarded_s
+from sparkmirror.control.leadership import (
+    FENCES_A_GENERATION,
+    is_running,
+    is_vacant,
+    may_renew,
+    next_fence,
+    unguarded_s,
+)
 from sparkmirror.offsets.claims import Leadership
 
 LEADER = Leadership(3, "d", False, written_ms=1_000_000)
@@ -32,8 +39,14 @@ def test_one_who_stands_by_takes_over_from_the_silent_and_the_released() -> None
 
 def test_leases_of_the_leader_before_are_waited_for() -> None:
     assert unguarded_s(replace(LEADER, longest_s=20), "e", 10) == 22
-    assert unguarded_s(LEADER, "e", 10) == 82, "it does not say how long they last: as long as any"
+    assert unguarded_s(replace(LEADER, longest_s=80), "e", 10) == 82
+    assert unguarded_s(LEADER, "e", 10) == 22, "it does not say how long they last: as long as any"
     assert unguarded_s(replace(LEADER, longest_s=20, released=True, unsure=True), "e", 10) == 22
+
+
+def test_leases_are_renewed_unless_another_may_have_taken_over() -> None:
+    assert may_renew(0, 10) and may_renew(22, 10)
+    assert not may_renew(22.1, 10), "its last record was written up to a lease before it last asked"
 
 
 def test_leases_of_nobody_of_its_own_and_of_one_that_has_released_are_not() -> None:

@@ -51,9 +51,11 @@ def test_traffic_weighs_partitions_and_fades_when_they_fall_silent() -> None:
     ledger = Ledger()
     ledger.take([COPIED, replace(COPIED, partition=1, bytes=300)])
     assert ledger.traffic("A->B") == {("t", 0): 100.0, ("t", 1): 300.0}
+    ledger.begin_round()
     ledger.take([COPIED])
     assert ledger.traffic("A->B") == {("t", 0): 150.0, ("t", 1): 150.0}
     for _ in range(10):
+        ledger.begin_round()
         ledger.take([COPIED])
     assert set(ledger.traffic("A->B")) == {("t", 0)}
 

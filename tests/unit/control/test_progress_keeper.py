@@ -1,29 +1,97 @@
-"""Whether all that was copied is told: progress of translated partitions goes no further than that."""
+"""Progress is written from time to time, never beyond the offset map, and nothing of it is lost by a try that fails."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from sparkmirror.control.offset_maps import OffsetMaps
 from sparkmirror.control.progress_keeper import ProgressKeeper
+from sparkmirror.copy.receipt import COPIED, Receipt
+from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 
 T0, T1 = ("t", 0), ("t", 1)
+EARLY, LATE = Standing(10, 9, 10), Standing(12, 11, 12)
 
 
-def keeper(written: dict[tuple[str, int], Standing]) -> ProgressKeeper:
-    made = ProgressKeeper("a->b", Cluster(ClusterAddress(alias="b", bootstrap=())), Storage.named("a"), 1)
-    made.written = written
-    return made
+class Topics:
+    """What was written to both topics, in order. `away`: neither can be."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.log: list[object] = []
+        self.away = False
+        monkeypatch.setattr(ProgressTopic, "write", lambda _, news: self._write(dict(news)))
+        monkeypatch.setattr(OffsetMaps, "write", lambda _, runs: self._write([run for *_, run in runs]))
+
+    def _write(self, what: Mapping[object, object] | list[object]) -> None:
+        if self.away:
+            raise ConnectionLostError("nobody is there")
+        if what:
+            self.log.append(what)
 
 
-def test_receipts_are_waited_for_where_offsets_are_translated() -> None:
-    told, more = Standing(10, 9, 7, translated="why"), Standing(12, 11, 9, translated="why")
-    assert keeper({T0: told}).is_told_all({T0: told})
-    assert not keeper({T0: told}).is_told_all({T0: told, T1: more})
-    assert not keeper({T0: told}).is_told_all({T0: more})
+@pytest.fixture
+def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
+    return Topics(monkeypatch)
 
 
-def test_nothing_is_waited_for_that_will_not_come() -> None:
-    assert keeper({}).is_told_all({T0: Standing(10, 9, 10)}), "equal offsets need no map"
-    assert keeper({}).is_told_all({T0: Standing(0, -1, 5, translated="why")}), "nothing was copied yet"
+@pytest.fixture
+def keeper() -> ProgressKeeper:
+    return ProgressKeeper("a->b", Cluster(ClusterAddress(alias="b", bootstrap=())), Storage.named("a"), 1)
+
+
+def test_the_newest_of_what_was_noted_is_written_once(keeper: ProgressKeeper, topics: Topics) -> None:
+    keeper.note({T0: EARLY})
+    keeper.note({T0: LATE, T1: EARLY})
+    assert not topics.log
+    keeper.write()
+    keeper.write()
+    assert topics.log == [{T0: LATE, T1: EARLY}]
+    assert keeper.written == {T0: LATE, T1: EARLY}
+
+
+def test_the_map_is_written_before_the_progress(keeper: ProgressKeeper, topics: Topics) -> None:
+    standing = Standing(10, 9, 7, translated="why")
+    receipt = Receipt(
+        flow="a->b", topic="t", partition=0, kind=COPIED, source_first=8, source_end=10, target_first=5, target_end=7,
+        stands=json.dumps(standing),
+    )  # fmt: skip
+    keeper.note({T0: standing}, [receipt])
+    keeper.write()
+    assert topics.log == [[receipt.run], {T0: standing}]
+
+
+def test_what_could_not_be_written_is_written_later_unless_there_is_newer(
+    keeper: ProgressKeeper, topics: Topics
+) -> None:
+    topics.away = True
+    keeper.note({T0: EARLY, T1: EARLY})
+    keeper.write()
+    assert keeper.written == {}
+    topics.away = False
+    keeper.note({T0: LATE})
+    keeper.write()
+    assert topics.log == [{T0: LATE, T1: EARLY}]
+
+
+def test_of_a_lost_task_nothing_is_written_that_may_be_older_than_its_own_word(
+    keeper: ProgressKeeper, topics: Topics
+) -> None:
+    keeper.note({T0: EARLY, T1: EARLY})
+    keeper.drop({T0})
+    keeper.write()
+    assert topics.log == [{T1: EARLY}]
+
+
+def test_who_takes_the_lead_forgets_what_it_knew_before(keeper: ProgressKeeper, topics: Topics) -> None:
+    keeper.note({T0: EARLY})
+    keeper.take_lead()
+    keeper.write()
+    assert not topics.log

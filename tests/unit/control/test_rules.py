@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkmirror.control.address import flow_address, reader_address, writer_address
-from sparkmirror.control.rules import build_rules, plan_pauses, round_seconds
+from sparkmirror.control.rules import build_rules, flush_seconds, plan_pauses
 from sparkmirror.copy.lease import MARKERS, Bounds, Errors, Rules
 from sparkmirror.net.client import Client
 from tests.support.flow_text import flow_of
@@ -116,8 +116,8 @@ def test_no_client_is_hurried_and_no_pause_goes_beyond_what_all_permit() -> None
     assert plan_pauses((Client(), Client()), first_s=1.0, longest_s=5.0) == (1.0, 5.0)
 
 
-def test_a_round_is_as_short_as_the_shortest_flush_interval() -> None:
-    assert round_seconds([flow_of("lease.seconds = 8")]) == 8.0
-    assert round_seconds([flow_of("lease.seconds = 8\nb.offset.flush.interval.ms = 3000")]) == 3.0
-    assert round_seconds([flow_of("lease.seconds = 8\nb.offset.flush.interval.ms = 90000")]) == 8.0
-    assert round_seconds([flow_of("b.offset.flush.interval.ms = 5")]) == 1.0
+def test_progress_is_written_once_a_lease_or_as_often_as_the_file_says() -> None:
+    assert flush_seconds(flow_of("lease.seconds = 8")) == 8.0
+    assert flush_seconds(flow_of("lease.seconds = 8\nb.offset.flush.interval.ms = 3000")) == 3.0
+    assert flush_seconds(flow_of("lease.seconds = 8\nb.offset.flush.interval.ms = 90000")) == 8.0
+    assert flush_seconds(flow_of("b.offset.flush.interval.ms = 5")) == 1.0

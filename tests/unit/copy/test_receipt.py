@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sparkmirror.copy.receipt import STOPPED, ReceiptBook
+import json
+
+from sparkmirror.copy.receipt import STOPPED, ReceiptBook, from_row, to_row
 from sparkmirror.topology.standing import Standing
 
 PLACE = ("t", 0)
@@ -48,3 +50,10 @@ def test_a_filled_hole_continues_the_run_and_is_counted_apart() -> None:
     assert (whole.source_first, whole.source_end, whole.records, whole.rebuilt, whole.holes) == (0, 20, 15, 5, 5)
     assert whole.standing == Standing(20, 14, 20)
     assert whole.fill_ms == 300
+
+
+def test_a_receipt_crosses_as_a_row() -> None:
+    book = ReceiptBook("A->B")
+    note(book, 0, 10, shift=3)
+    (receipt,) = book.take()
+    assert from_row(json.loads(json.dumps(to_row(receipt)))) == receipt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparkmirror.copy.cursor import State
 from sparkmirror.copy.lease import CONTINUE, NOTHING, Rules
-from sparkmirror.copy.receipt import NOTED
+from sparkmirror.copy.receipt import GOES_ON, NOTED, WAITING
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.produce import API_KEY
 from tests.support.rosters import A, B, appender_at, fetched, roster_of, settle
@@ -69,3 +69,32 @@ def test_a_right_that_is_missing_stops_the_partition_with_its_offset() -> None:
     assert receipt.error.startswith("unauthorized: User:ANONYMOUS has no READ on topic t of cluster A (TOPIC_AUTH")
     assert "from source offset 0 on; it goes on when that is granted: kafka-acls.sh" in receipt.error
     assert receipt.error.endswith("--add --allow-principal User:ANONYMOUS --operation Read --topic t")
+
+
+def test_what_waits_for_long_is_said_once_and_so_is_its_end() -> None:
+    roster, cursor = roster_of(Rules())
+    settle(roster, cursor)
+    roster.lose(cursor, "the broker died", 1.0)
+    roster.note_waiting(5.9, 5.0)
+    assert roster.book.take() == [], "it may pass"
+    for now in (6.0, 7.0):
+        roster.note_waiting(now, 5.0)
+    roster.lose(cursor, "there is no leader", 8.0)
+    roster.note_waiting(8.5, 5.0)
+    settle(roster, cursor, now=9.0)
+    roster.note_waiting(20.0)
+    settle(roster, cursor, now=21.0)
+    assert [(r.kind, r.error) for r in roster.book.take()] == [
+        (WAITING, "the broker died"),
+        (WAITING, "there is no leader"),
+        (GOES_ON, ""),
+    ]
+
+
+def test_at_the_end_of_a_lease_all_that_waits_is_said() -> None:
+    roster, cursor = roster_of(Rules())
+    roster.note_waiting(0.0)
+    assert roster.book.take() == [], "nobody has looked for it yet"
+    roster.lose(cursor, "the broker died", 1.0)
+    roster.note_waiting(1.0)
+    assert [(r.kind, r.error) for r in roster.book.take()] == [(WAITING, "the broker died")]

@@ -14,6 +14,7 @@ import pytest
 from pyspark import TaskContext
 
 from sparkmirror.copy.lease import Lease, LeasePartition
+from sparkmirror.copy.receipt import Receipt
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.pipeline.copy_stage import copy_leases
 from sparkmirror.pipeline.cord import Cord
@@ -183,10 +184,60 @@ def test_after_a_recall_nothing_begins_any_more(desk: Desk, cords: list[Cord]) -
 def test_a_recall_makes_the_cord_readable(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
     assert cords[0].wait_for_turn("0.a") == {}
+    assert cords[0].hear() is None
     desk.recall()
-    with socket.fromfd(cords[0].fileno(), socket.AF_INET, socket.SOCK_STREAM) as raw:
-        raw.settimeout(5)
-        assert raw.recv(100) == b'{"end":true}\n'
+    assert is_readable(cords[0], 5) and cords[0].hear() == 0
+    desk.renew({"A->B": 5.0})
+    assert not is_readable(cords[0], 0.1), "it has ended"
+
+
+def test_leases_of_a_flow_are_renewed_and_none_that_waits(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a"), lease("0.b", flow="B->A")])
+    assert (cords[0].wait_for_turn("0.a"), cords[1].wait_for_turn("0.b")) == ({}, {})
+    desk.publish([lease("1.a"), lease("1.b", flow="B->A")])
+    second = Waiting(lambda: cords[2].wait_for_turn("1.b"))
+    assert desk.wait(lambda: desk._rounds[1].states["1.b"].phase is Phase.THERE, 5)
+    desk.renew({"A->B": 5.0})
+    assert is_readable(cords[0], 5) and cords[0].hear() == 5.0
+    assert cords[1].hear() == 0, "its successor is there"
+    cords[1].tell_done({})
+    assert second.get() == {}
+
+
+def test_what_is_said_with_the_turn_is_heard_although_nothing_is_readable_any_more(desk: Desk) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        cord = Cord(f"127.0.0.1:{server.getsockname()[1]}", "token")
+        desk_side, _ = server.accept()
+        with desk_side:
+            desk_side.sendall(b'{"go":[]}\n{"more":3.5}\n{"en')
+            assert cord.wait_for_turn("0.a") == {}
+            assert cord.hear() == 3.5
+            desk_side.sendall(b'd":true}\n')
+            assert is_readable(cord, 5) and cord.hear() == 0
+        cord.close()
+
+
+def test_a_cord_whose_desk_is_gone_ends_the_lease() -> None:
+    desk = Desk()
+    cord = Cord(desk.address, desk.token)
+    desk.publish([lease("0.a")])
+    assert cord.wait_for_turn("0.a") == {}
+    desk.close()
+    assert is_readable(cord, 5) and cord.hear() == 0
+    cord.close()
+
+
+def test_receipts_are_heard_before_the_end_of_their_lease(cords: list[Cord], desk: Desk) -> None:
+    told: list[Receipt] = []
+    desk.on_receipts = told.extend
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    receipts = [Receipt(flow="A->B", topic="t", partition=p, kind="copied", records=p, error="ä") for p in range(3)]
+    cords[0].tell_receipts(receipts[:2])
+    cords[0].tell_receipts(receipts[2:])
+    cords[0].tell_done({})
+    assert desk.wait(lambda: not desk.holds("A->B"), 5)
+    assert told == receipts
 
 
 def test_closing_the_desk_frees_planners_and_tasks(desk: Desk, cords: list[Cord]) -> None:
