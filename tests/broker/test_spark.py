@@ -28,7 +28,8 @@ def test_tasks_rows_and_observed_sums_in_sparks_status_equal_what_was_copied(pai
         rounds = ui.get("sql?details=true&length=100")
     tasks = [t for s in stages for t in s["tasks"].values()]
     assert len(tasks) >= 2 and all(t["status"] == "SUCCESS" for t in tasks)
-    assert {len(s["tasks"]) for s in stages} == {2}, "tasks.max=2 makes two tasks a round"
+    # A round before the topic is seen has one task, for heartbeats.
+    assert max(len(s["tasks"]) for s in stages) == 2, "tasks.max=2 makes two tasks a round"
     observed = status["spark"]["observed"]
     assert observed["records"] == status["records"] == 20_000
     assert observed["bytes"] == status["bytes"]

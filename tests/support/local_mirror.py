@@ -12,7 +12,6 @@ from sparkmirror.control.ledger import Ledger
 from sparkmirror.copy.copy import Copy
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
-from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
@@ -80,7 +79,6 @@ class LocalMirror:
             finally:
                 copy.close()
         if not heard:
-            self.keeper.read_again(set(self.hints))
             self.hints.clear()
             return receipts
         self.hints |= self._grantor.standings
@@ -108,7 +106,7 @@ class LocalMirror:
         self._grantor.recall()
 
     def _note(self, place: Place, standing: Standing) -> None:
-        ProgressTopic(self.keeper.target, Storage.of(self.flow)).write({place: standing})
+        self.keeper.write_standing(place, standing)
 
     def facts(self) -> Mapping[Place, Fact]:
         return self.ledger.facts(self.flow.name)

@@ -55,7 +55,7 @@ def _refuse_rename_loops(flows: Sequence[FlowConfig], settings: Settings, findin
 
 def _refuse_rows_both_ways(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
     for flow in flows:
-        if flow.path == "records" and flow.naming.is_mutual:
+        if flow.by_rows and flow.naming.is_mutual:
             entry = settings.entries.get(f"{flow.name}.pipeline.path") or settings.entries.get("pipeline.path")
             findings.error(
                 line_of(entry),

@@ -92,6 +92,11 @@ class FlowConfig:
         return f"{self.source.alias}->{self.target.alias}"
 
     @property
+    def by_rows(self) -> bool:
+        """Whether every record crosses Spark."""
+        return self.path == "records"
+
+    @property
     def follows_groups(self) -> bool:
         """Names that stay both ways are not followed: a topic's records come from two logs then."""
         wanted = self.groups.checkpoints_interval_s is not None or self.groups.sync_offsets_interval_s is not None

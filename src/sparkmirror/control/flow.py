@@ -31,7 +31,7 @@ from sparkmirror.control.upkeep import Upkeep
 from sparkmirror.control.view import View
 from sparkmirror.copy.lease import Heartbeat, Lease
 from sparkmirror.copy.receipt import Receipt
-from sparkmirror.errors import BrokerError, SparkmirrorError
+from sparkmirror.errors import BrokerError, ConnectionLostError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.seen import Seen
@@ -89,16 +89,17 @@ class FlowKeeper:
         """Get to know the clusters. The lead is taken when `lead.allow` was called."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Write the last facts and leave the lead to whoever stands by."""
+    def stop(self, *, is_done: bool = True) -> None:
+        """Write the last facts and leave the lead to whoever stands by, unless a task may still write."""
         self._stop.set()
         self._wake.set()
         self._thread.join(timeout=1.0)
         if not self._thread.is_alive():  # else it waits for the target, and so would this
             self.write_facts()
-        self.lead.release()
-        self.source.close()
-        self.target.close()
+        if is_done:
+            self.lead.release()
+        self.source.end()
+        self.target.end()
         self._probes.close()
 
     def plan(
@@ -188,11 +189,16 @@ class FlowKeeper:
         self._written_at = 0.0
         self._wake.set()
 
-    def write_progress(self) -> None:
-        """Who stands by leaves it to the leader."""
+    def write_progress(self) -> bool:
+        """Whether all of it is written. Who stands by leaves it to the leader."""
         self._written_at = time.monotonic()
-        if self.view.leads:
-            self.progress.write()
+        return self.progress.write() if self.view.leads else True
+
+    def write_standing(self, place: Place, standing: Standing) -> None:
+        """A task wants it known before it appends anything."""
+        if not self.view.leads:
+            raise ConnectionLostError("another driver leads: nothing is written for this one's leases")
+        self.progress.write_now(place, standing)
 
     def write_facts(self) -> None:
         """Bring the status topic up to the ledger. Who stands by leaves it to the leader.
@@ -280,12 +286,6 @@ class FlowKeeper:
         theirs = Storage.named(self.flow.target.alias, self.flow.naming.internal_prefix)
         other = Claims(self.source, theirs, self.flow.internal_replication_factor)
         return (other.claim_producer_id(),)
-
-    def read_again(self, places: Collection[Place]) -> None:
-        """Their task was lost. It may have written down where one stands: no lease without knowing that."""
-        self.progress.drop(places)
-        self._is_stale.set()
-        self._wake.set()
 
     def _refresh_progress(self) -> None:
         if self._is_stale.is_set():

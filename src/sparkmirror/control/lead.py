@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.halt_text import halt_text
-from sparkmirror.control.leadership import is_vacant, longest_lease_s, may_renew, next_fence, unguarded_s
+from sparkmirror.control.leadership import is_vacant, longest_lease_s, next_fence, renewal_s, unguarded_s
 from sparkmirror.control.view import View
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.offsets.claims import Claims
@@ -36,7 +36,7 @@ class Lead:
         self._has_led = False
         self._said_leads: bool | None = None
         self._last_generation = -1
-        self._last_change = self._asked_at = time.monotonic()
+        self._last_change = self._confirmed_at = time.monotonic()
         self._unguarded_until = 0.0
         self._fence = 0
 
@@ -47,8 +47,9 @@ class Lead:
 
     def tend(self, prepare: Callable[[], None]) -> None:
         """See who leads, and lead if that is due. `prepare` is called before the lead is taken."""
-        self._asked_at = time.monotonic()
+        asked_at = time.monotonic()
         self._claims.refresh()
+        self._confirmed_at = asked_at
         self._note()
         silent_s = time.monotonic() - self._last_change
         if self._view.leads:
@@ -137,5 +138,7 @@ class Lead:
         return longest_lease_s(self._flow.lease_s)
 
     @property
-    def may_renew(self) -> bool:
-        return self._view.is_active and may_renew(time.monotonic() - self._asked_at, self._flow.lease_s)
+    def renewal_s(self) -> float:
+        """For how long leases are renewed, 0: not at all."""
+        unconfirmed_s = time.monotonic() - self._confirmed_at
+        return renewal_s(unconfirmed_s, self._flow.lease_s) if self._view.is_active else 0.0

@@ -5,15 +5,15 @@ from __future__ import annotations
 from sparkmirror.copy.lease import FENCE_STEP
 from sparkmirror.offsets.claims import Leadership
 
-SILENT_ROUNDS = 3  # a leader that misses so many rounds is taken over from
+SILENT_LEASES = 3  # a leader that says nothing for so many leases' time is taken over from
 SKEW_MARGIN_S = 2.0
 LONGEST_LEASE = 2  # times lease.seconds, if nobody renews it
-# A generation lasts about one round; rounds that are planned early share it.
+# A generation lasts about one lease's time; rounds that are planned early share it.
 FENCES_A_GENERATION = 4 * FENCE_STEP
 
 
 def silence_limit_s(lease_s: float) -> float:
-    return SILENT_ROUNDS * lease_s + SKEW_MARGIN_S
+    return SILENT_LEASES * lease_s + SKEW_MARGIN_S
 
 
 def longest_lease_s(lease_s: float) -> float:
@@ -21,9 +21,9 @@ def longest_lease_s(lease_s: float) -> float:
     return LONGEST_LEASE * lease_s
 
 
-def may_renew(unasked_s: float, lease_s: float) -> bool:
-    """Whether nobody can have taken over since the leader last asked: not after it was stopped for long."""
-    return unasked_s <= silence_limit_s(lease_s) - lease_s
+def renewal_s(unconfirmed_s: float, lease_s: float) -> float:
+    """For how long a lease is renewed: none outlasts the word that its driver leads, whoever hangs meanwhile."""
+    return max(0.0, longest_lease_s(lease_s) - unconfirmed_s)
 
 
 def is_running(leader: Leadership | None, lease_s: float, now_ms: float) -> bool:

@@ -13,13 +13,14 @@ renewed; for one lease's time if something waits for the next: partitions that s
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from sparkmirror.control.group_survey import other_way
 from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.once import OnceGoal
+from sparkmirror.control.round_plan import RoundPlanner
 from sparkmirror.control.status import mirror_status, progress_line, write_status
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
@@ -89,6 +91,7 @@ class Mirror:
         ]
         self._pairs = HeartbeatPairs(config.heartbeat_pairs, self._note_change)
         self._goal = OnceGoal(self.keepers, self.ledger) if self.options.once else None
+        self._planner = RoundPlanner(self.keepers, self.ledger, self._pairs, self._goal)
         self.spark: SparkSession | None = None
         self.queries: list[StreamingQuery] = []
         self._records: dict[str, RecordsFlow] = {}  # by flow, those on the record way
@@ -132,7 +135,7 @@ class Mirror:
         self._tend()
         self._news.clear()
         assert self._desk is not None
-        leases = self._plan(self._desk.next_number)
+        leases = self._planner.plan(self._desk.next_number, self._hints(), self._tasks)
         if not leases:
             self._desk.recall()
             self._wait(IDLE_S)
@@ -150,53 +153,18 @@ class Mirror:
         lead_s = 0.0 if is_short else min(LEAD_S, self._lease_s / 2)  # no slot in which the next could wait
         self._watch(current, current.ended, self._lease_s - lead_s)
         if is_settled and not (is_short and self.groups) and self._goal is None:
-            self._watch(current, lambda: current.ended() or self._has_trouble(), (ROUND_LEASES - 1) * self._lease_s)
+            self._watch(current, lambda: current.frays() or self._has_trouble(), (ROUND_LEASES - 1) * self._lease_s)
         if current.ended():
             self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
-
-    def _heed_lost_tasks(self) -> None:
-        lost = [s for s in self._round.states.values() if s.lost and not s.is_heeded] if self._round else []
-        for state in lost:
-            state.is_heeded = True
-            self._keeper(state.lease.flow).read_again({(topic, number) for _, topic, number in state.lease.places})
 
     @property
     def _lease_s(self) -> float:
         return min(keeper.flow.lease_s for keeper in self.keepers)
 
     def _has_trouble(self) -> bool:
-        """Something stands still, and is tried again with the next round."""
-        return any(self.ledger.troubled(keeper.flow.name) for keeper in self.keepers)
-
-    def _plan(self, number: int) -> list[Lease]:
-        self._heed_lost_tasks()
-        leases = [
-            lease
-            for keeper in self.keepers
-            if keeper.flow.name not in self._records
-            for lease in self._plan_flow(keeper, self._tasks(keeper), number)
-        ]
-        return leases if self._goal else self._with_heartbeats(leases, number)
-
-    def _with_heartbeats(self, leases: list[Lease], number: int) -> list[Lease]:
-        """The round's first lease carries them; where nothing is to be copied, one that carries nothing else."""
-        own = (keeper.plan_heartbeat() for keeper in self.keepers)
-        heartbeats = (*filter(None, own), *self._pairs.ready)
-        empty = (keeper.plan_empty(number) for keeper in self.keepers)
-        first = leases[0] if leases else next(filter(None, empty), None)
-        return [replace(first, heartbeats=heartbeats), *leases[1:]] if heartbeats and first else leases
-
-    def _plan_flow(self, keeper: FlowKeeper, tasks: int, number: int) -> list[Lease]:
-        hints = self._hints()
-        by_rows = keeper.flow.name in self._records
-        return keeper.plan(
-            tasks,
-            number,
-            hints=hints.get(keeper.flow.name, {}),
-            weights=self.ledger.traffic(keeper.flow.name),
-            troubled=self.ledger.troubled(keeper.flow.name),
-            stop_at=self._goal.stop_at(keeper, hints) if self._goal and not by_rows else None,
-        )
+        """Something stands still that is tried again with the next round."""
+        leased = (k.flow for k in self.keepers if k.view.is_active and not k.flow.by_rows)
+        return any(self.ledger.troubled(flow.name) for flow in leased)
 
     def _tend_records(self) -> None:
         """Flows on the record way have one lease, which lasts until their partitions change."""
@@ -205,10 +173,11 @@ class Mirror:
             view = keeper.view
             if flow is not None:
                 places = view.landscape.partitions if view.is_active and view.landscape else ()
-                flow.tend(
-                    [(p.topic, p.partition) for p in places],
-                    lambda k=keeper: next(iter(self._plan_flow(k, 1, 0)), None),  # type: ignore[misc]
-                )
+                plan = functools.partial(self._plan_rows, keeper)
+                flow.tend([(p.topic, p.partition) for p in places], plan)
+
+    def _plan_rows(self, keeper: FlowKeeper) -> Lease | None:
+        return next(iter(self._planner.plan_flow(keeper, 0, self._hints(), 1)), None)
 
     def _tasks(self, keeper: FlowKeeper) -> int:
         """At most the slots that are there, shared by the flows: a lease without a slot starves its partitions.
@@ -268,15 +237,15 @@ class Mirror:
         wanted = sum(k.flow.tasks_max or os.cpu_count() or 1 for k in self.keepers)
         self._local_slots = wanted if is_local(self.config.spark) else 0
         log.info("starting Spark (%s)", plan_master(self.config.spark.get("spark.master", DEFAULT_MASTER), wanted))
-        by_rows = {k.flow.name for k in self.keepers if k.flow.path == "records"}
+        by_rows = [keeper.flow.name for keeper in self.keepers if keeper.flow.by_rows]
         self.spark = start_spark((SETTINGS if by_rows else {}) | dict(self.config.spark), wanted, self._workspace)
         self.spark.streams.addListener(self.figures)
         flows = (*self.config.flows, *self.config.heartbeat_pairs)
         strongbox = Strongbox(security for flow in flows for security in all_securities(flow))
-        self._desk = Desk(desk_host(self.spark), self._take_receipts, strongbox)
+        self._desk = Desk(desk_host(self.spark), self._take_receipts, self._write_standing, strongbox)
         self.spark.sparkContext.environment.update(self._desk.environment)
         for name in by_rows:
-            self._records[name] = RecordsFlow(name, self.spark, self._take_receipts, self._workspace)
+            self._records[name] = RecordsFlow(name, self.spark, self._take_batch, self._workspace)
         if len(by_rows) < len(self.keepers) or self._emits:
             self.queries = [self._start_query(name) for name in QUERIES]
         for keeper in self.keepers:
@@ -300,16 +269,27 @@ class Mirror:
         for keeper in self.keepers:
             keeper.note_progress(moved.get(keeper.flow.name, {}), receipts)
 
+    def _take_batch(self, receipts: list[Receipt]) -> None:
+        """Of a micro-batch of rows. Its progress is written before the next begins, which reads it."""
+        self._take_receipts(receipts)
+        for flow in {receipt.flow for receipt in receipts}:
+            self._keeper(flow).write_progress()
+
+    def _write_standing(self, flow: str, place: Place, standing: Standing) -> None:
+        self._keeper(flow).write_standing(place, standing)
+
     def _tend(self) -> None:
         """What comes round by itself: leases to renew, dead queries, progress lines, the status file."""
         now = time.monotonic()
         if now >= self._next_renewal and self._desk is not None:
             self._next_renewal = now + self._lease_s / RENEWALS
-            self._desk.renew({k.flow.name: k.lead.longest_s for k in self.keepers if k.lead.may_renew})
+            self._desk.renew({k.flow.name: seconds for k in self.keepers if (seconds := k.lead.renewal_s)})
         if now >= self._restart_at:
             self._restart_queries(now)
         for keeper in self.keepers:
             keeper.is_calm = now - self._last_news > self._lease_s
+            if not keeper.view.leads and self._desk is not None:
+                self._desk.forget(keeper.flow.name)  # another driver goes on from there
         self._tend_records()
         self._tend_halts()
         if now >= self._next_status:
@@ -349,21 +329,22 @@ class Mirror:
             except OSError as error:
                 log.warning("the status file can't be written: %s", error)
 
-    def _write_last(self, flow: str, hints: Mapping[Place, Standing]) -> None:
+    def _write_last(self, keeper: FlowKeeper) -> bool:
         """Progress of what no receipt will tell any more. Where offsets are translated, none goes beyond receipts."""
-        keeper = self._keeper(flow)
+        hints = {} if self._holds(keeper) else self._hints().get(keeper.flow.name, {})
         keeper.progress.note({place: standing for place, standing in hints.items() if not standing.translated})
-        keeper.write_progress()
+        return keeper.write_progress()
+
+    def _holds(self, keeper: FlowKeeper) -> bool:
+        return self._desk is not None and self._desk.holds(keeper.flow.name)
 
     def _tend_halts(self) -> None:
         """A halted flow is at rest when no lease of it is out, all is written and nobody is at its groups."""
         for keeper in self.keepers:
-            flow = keeper.flow.name
-            is_held = self._desk is not None and self._desk.holds(flow)
-            if not keeper.lead.owes_rest or is_held:
+            if not keeper.lead.owes_rest or self._holds(keeper):
                 continue
-            if not any(groups.is_busy for groups in self.groups if groups.flow.name == flow):
-                self._write_last(flow, self._hints().get(flow, {}))
+            is_busy = any(groups.is_busy for groups in self.groups if groups.flow is keeper.flow)
+            if not is_busy and self._write_last(keeper):
                 keeper.lead.note_rest()
 
     def _keeper(self, flow: str) -> FlowKeeper:
@@ -375,12 +356,10 @@ class Mirror:
             flow.stop()
         if self._desk is not None:
             self._desk.recall()
-            if self._round is not None:
-                self._desk.wait(self._round.ended, STOP_WAIT_S)
+            self._desk.wait(lambda: not any(map(self._holds, self.keepers)), STOP_WAIT_S)
             self._desk.close()
-            hints = self._hints()
             for keeper in self.keepers:
-                self._write_last(keeper.flow.name, hints.get(keeper.flow.name, {}))
+                self._write_last(keeper)
         if self._goal and self.spark is not None and not self._stopping.is_set():
             for groups in self.groups:
                 groups.finish()
@@ -391,7 +370,7 @@ class Mirror:
         for groups in self.groups:
             groups.stop()
         for keeper in self.keepers:
-            keeper.stop()
+            keeper.stop(is_done=not self._holds(keeper))
         self._write_status()
         if self.spark is not None:
             with contextlib.suppress(PySparkException, Py4JError, OSError):

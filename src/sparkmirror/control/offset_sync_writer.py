@@ -24,7 +24,7 @@ Place = tuple[str, int]
 
 
 class OffsetSyncWriter:
-    """Is told receipts by one thread and writes on another, so that a source that is away holds up nothing."""
+    """Is told receipts by other threads than the one that writes, so that a source that is away holds up nothing."""
 
     def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster, policy: ReplicationPolicy) -> None:
         self._is_wanted = flow.offset_syncs.topic.is_wanted

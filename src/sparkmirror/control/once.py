@@ -15,7 +15,7 @@ from sparkmirror.topology.standing import Standing
 
 PATIENCE_S = 60.0
 
-Hints = Mapping[str, Mapping[Place, Standing]]
+Hints = Mapping[str, Mapping[Place, Standing]]  # by flow
 
 
 class OnceGoal:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from sparkmirror.control.offset_maps import MapRun, OffsetMaps, collect_runs
 from sparkmirror.copy.receipt import Receipt
@@ -68,12 +68,15 @@ class ProgressKeeper:
             self._due |= positions
             self._due_runs += collect_runs(receipts)
 
-    def drop(self, places: Collection[Place]) -> None:
-        """Their task was lost. It may have written where they stand itself, and this would be older."""
-        with self._telling:
-            self._due = {place: standing for place, standing in self._due.items() if place not in places}
+    def write_now(self, place: Place, standing: Standing) -> None:
+        """What must be known before anything is appended. All that was noted of the partition before is older."""
+        with self._writing:
+            with self._telling:
+                self._due.pop(place, None)
+            self._progress.write({place: standing})
+            self.written = {**self.written, place: standing}
 
-    def write(self) -> None:
+    def write(self) -> bool:
         """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
         with self._writing:
             positions, runs = self._take_due()
@@ -87,8 +90,9 @@ class ProgressKeeper:
                 log.warning("flow %s: progress was not written, and is tried again: %s", self._flow, error)
                 with self._telling:
                     self._due = news | self._due
-                return
+                return False
             self.written = {**self.written, **news}
+            return True
 
     def _take_due(self) -> tuple[dict[Place, Standing], list[MapRun]]:
         with self._telling:

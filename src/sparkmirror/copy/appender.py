@@ -186,7 +186,8 @@ class Appender:
                 self._send(markers.API_KEY, self._marker_version, pieces, flexible, _Markers(sent))
 
     def _fence_of(self, cursor: Cursor) -> int:
-        return (self._fence + min(cursor.fill_attempt, FENCE_STEP - 1)) & SEQUENCE_MASK
+        assert cursor.fill_attempt < FENCE_STEP, "each fill that may still be written is shut out by a higher fence"
+        return (self._fence + cursor.fill_attempt) & SEQUENCE_MASK
 
     def check_ends(self, cursors: Sequence[Cursor]) -> None:
         """Ask for the log ends of partitions that got their first marker of this lease."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import selectors
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from sparkmirror.copy.appender import Appender, Filled
@@ -22,16 +22,17 @@ from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.copy.followers import Followers
 from sparkmirror.copy.lease import TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
+from sparkmirror.copy.links import Links
 from sparkmirror.copy.pace import LONGEST_WAIT_MS
 from sparkmirror.copy.place import Position
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.copy.roster import Roster
 from sparkmirror.copy.scout import Connections, Finding, Scout, Unreachable
 from sparkmirror.copy.throttle import Throttle
+from sparkmirror.copy.warm_up import connect_early
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError
 from sparkmirror.net.channel import Channel
-from sparkmirror.net.cluster import Cluster, Leader
-from sparkmirror.net.offsets import LATEST, describe_producer, list_offsets
+from sparkmirror.net.cluster import Cluster
 from sparkmirror.protocol import fetch, produce
 from sparkmirror.topology.standing import Standing
 
@@ -43,7 +44,7 @@ WRITING_S = 10.0
 RETRY_EVERY_S = 0.02
 LONG_LOST_S = 5.0  # what waits for longer is said, also if the lease goes on
 
-GRANTOR = "grantor"
+SCOUT, GRANTOR = "scout", "grantor"
 
 Place = tuple[str, int]
 
@@ -84,44 +85,27 @@ class Copy:
         )
         self._note_standing = note_standing
         self._noted: dict[Place, Standing] = {}  # of partitions whose finding has not come yet
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._scout.wakeup, selectors.EVENT_READ, None)
-        self._selector.register(grantor, selectors.EVENT_READ, GRANTOR)
+        self._links = Links(lease, self._scout.fill if lease.rules.fill_with == TRANSACTIONS else None)
+        self._links.listen(self._scout.wakeup, SCOUT)
+        self._links.listen(grantor, GRANTOR)
         self._roster = Roster(lease, self._raise_limits)
         for partition in lease.partitions:
             self._roster.add(partition)
-        self._bounds = lease.rules.bounds
-        self._held_bytes = self._bounds.held_bytes or IN_FLIGHT_BYTES
-        self._fetch_bytes = min(FETCH_BYTES, self._bounds.fetch_bytes or FETCH_BYTES)
+        bounds = lease.rules.bounds
+        self._held_bytes = bounds.held_bytes or IN_FLIGHT_BYTES
+        self._fetch_bytes = min(FETCH_BYTES, bounds.fetch_bytes or FETCH_BYTES)
         self._has_end = bool(lease.partitions) and all(p.stop_at is not None for p in lease.partitions)
         self._asked: set[Cursor] = set()
-        self._fetchers: dict[int, Fetcher] = {}
-        self._appenders: dict[int, Appender] = {}
         self._followers = Followers(lease.rules.rack)
         self._connecting: set[int] = set()  # source brokers that somebody shall be read from
         self._throttle = Throttle(lease.rules.bytes_per_second, time.monotonic())
         self._ending = False
+        self._told: list[Receipt] = []  # to the grantor
 
     def warm_up(self) -> None:
-        """Connect, and ask once what `run` will ask, while the turn has not come: the first of each takes longer.
-
-        Nothing of the answers is kept. A cluster that does not answer is met again in `run`.
-        """
+        """While the turn has not come. A cluster that does not answer is met again in `run`."""
         with contextlib.suppress(ConnectionLostError, ProtocolError, BrokerError):
-            sources = _leaders(self._source, {p.topic for p in self.lease.partitions})
-            targets = _leaders(self._target, {p.remote for p in self.lease.partitions})
-            mine = {(p.remote, p.target_partition) for p in self.lease.partitions}
-            leaders = {place: leader for place, leader in targets.items() if place in mine}
-            describe_producer(self._target, leaders, self.lease.producer_id)
-            list_offsets(self._target, leaders, LATEST, log_end=True)
-            here = {sources[c.place].node for c in self._roster.cursors if c.place in sources}
-            there = {leader.node for leader in leaders.values()}
-            self._adopt(
-                Connections(
-                    {node: self._source.connect(node) for node in here if node >= 0},
-                    {node: self._target.connect(node) for node in there if node >= 0},
-                )
-            )
+            self._adopt(connect_early(self.lease, self._source, self._target))
 
     def run(self, hints: Mapping[Place, Standing]) -> Iterator[list[Receipt]]:
         """Copy until the lease ends; yields what the grantor is told, about once a second.
@@ -142,16 +126,25 @@ class Copy:
                 self._source.close_idle()
                 self._target.close_idle()
                 self._roster.note_waiting(time.monotonic(), LONG_LOST_S)
-                if receipts := self._roster.book.take():
-                    self._grantor.tell_receipts(receipts)
-                    yield receipts
+                self._tell_receipts()
+                if self._told:
+                    yield self._take_told()
         self._drain()
         self._roster.note_waiting(time.monotonic())
-        receipts = self._roster.book.take()
-        self._grantor.tell_receipts(receipts)
+        self._tell_receipts()
         left = ((c.place, self._noted.get(c.place, c.hint)) for c in cursors)
         self._grantor.tell_done({place: standing for place, standing in left if standing})
-        yield receipts
+        yield self._take_told()
+
+    def _tell_receipts(self) -> None:
+        """Also before partitions are looked for: what may be noted of them then is newer."""
+        if receipts := self._roster.book.take():
+            self._grantor.tell_receipts(receipts)
+            self._told += receipts
+
+    def _take_told(self) -> list[Receipt]:
+        told, self._told = self._told, []
+        return told
 
     def _note(self, place: Place, standing: Standing) -> None:
         """On the scout's thread. What is begun now must be known to a successor, also if this lease ends meanwhile."""
@@ -173,31 +166,31 @@ class Copy:
         self._ask_scout(now)
         pause_s = self._throttle.wait_s(now)
         if not pause_s:
-            for fetcher in list(self._fetchers.values()):
+            for fetcher in list(self._links.fetchers.values()):
                 self._guarded(fetcher.channel, lambda f=fetcher: self._fetch_more(f, now))  # type: ignore[misc]
-        for appender in list(self._appenders.values()):
+        for appender in list(self._links.appenders.values()):
             if appender.is_due(now):
                 self._send(appender)
         longest = RETRY_EVERY_S if self._roster.lost else pause_s or RECEIPTS_EVERY_S
-        pauses = [side.paused_until - now for side in self._sides() if side.paused_until > now]
+        pauses = [side.paused_until - now for side in self._links.sides if side.paused_until > now]
         self._poll(min(longest, RECEIPTS_EVERY_S, max(0.0, self._deadline - now), *pauses))
         self._drop_overdue()
 
     def _poll(self, timeout_s: float) -> None:
-        for key, events in self._selector.select(timeout_s):
-            if key.data is None:
+        for ready, events in self._links.select(timeout_s):
+            if ready is SCOUT:
                 self._take_findings()
-            elif key.data is GRANTOR:
+            elif ready is GRANTOR:
                 self._heed_grantor()
             else:
-                self._guarded(key.data.channel, lambda s=key.data, e=events: self._serve(s, e))  # type: ignore[misc]
+                self._guarded(ready.channel, lambda s=ready, e=events: self._serve(s, e))  # type: ignore[misc]
 
     def _heed_grantor(self) -> None:
         seconds = self._grantor.hear()
         if seconds == 0:
             self._ending = True
-            self._selector.unregister(self._grantor)
-        elif seconds is not None:
+            self._links.ignore(self._grantor)
+        elif seconds is not None and time.monotonic() < self._deadline:  # else it came too late
             self._deadline = max(self._deadline, time.monotonic() + seconds)
 
     def _guarded(self, channel: Channel, work: Callable[[], None]) -> None:
@@ -215,13 +208,7 @@ class Copy:
                     self._take_fetch(side, frame)
                 else:
                     self._take_answer(side, pending.tag, frame)
-        self._watch(side)
-
-    def _watch(self, side: Fetcher | Appender) -> None:
-        """Wait for room to write only while something waits to be written."""
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if side.channel.wants_write else 0)
-        if self._selector.get_key(side.channel).events != events:
-            self._selector.modify(side.channel, events, side)
+        self._links.watch(side)
 
     # -- the two sides
 
@@ -229,8 +216,9 @@ class Copy:
         if not fetcher.idle or self._ending or now < fetcher.paused_until:
             return
         # Each broker may have one answer here and one under way, also while all the others only wait.
-        share = max(1, min(self._fetch_bytes, self._held_bytes // (2 * len(self._fetchers))))
-        reserved = sum(f.reserved_bytes for f in self._fetchers.values())
+        fetchers = self._links.fetchers.values()
+        share = max(1, min(self._fetch_bytes, self._held_bytes // (2 * len(fetchers))))
+        reserved = sum(f.reserved_bytes for f in fetchers)
         room = min(share, self._held_bytes - self._roster.held_bytes - reserved)
         ahead = self._roster.readahead_bytes() - reserved
         cursors = self._roster.fetchable(fetcher.node)
@@ -238,7 +226,7 @@ class Copy:
             return
         left_ms = int((self._deadline - now) * 1000)
         fetcher.ask(cursors, min(room, ahead, self._throttle.most_bytes), max(0, left_ms), self._followers.rack(now))
-        self._watch(fetcher)
+        self._links.watch(fetcher)
 
     def _take_fetch(self, fetcher: Fetcher, frame: memoryview) -> None:
         news = fetcher.take(frame)
@@ -250,13 +238,13 @@ class Copy:
             if self._moves(cursor, fetched, now):
                 continue
             self._roster.take_fetched(cursor, fetched, now)
-            if cursor.queue and cursor.target_node in self._appenders:
-                self._appenders[cursor.target_node].offer(cursor)
+            if cursor.queue and cursor.target_node in self._links.appenders:
+                self._links.appenders[cursor.target_node].offer(cursor)
         if not self._throttle.wait_s(now):
             self._fetch_more(fetcher, now)
         for node in {c.target_node for c, _ in news}:
-            if node in self._appenders:
-                self._send(self._appenders[node])
+            if node in self._links.appenders:
+                self._send(self._links.appenders[node])
 
     def _moves(self, cursor: Cursor, fetched: fetch.FetchedPartition, now: float) -> bool:
         """Whether the cursor reads from another broker now: from a nearer replica, or from the leader again."""
@@ -264,7 +252,7 @@ class Copy:
         if node == cursor.read_node:
             return False
         cursor.read_node = node
-        if node not in self._fetchers and node not in self._connecting:
+        if node not in self._links.fetchers and node not in self._connecting:
             self._connecting.add(node)
             self._scout.connect(node)
         return True
@@ -277,43 +265,39 @@ class Copy:
 
     def _send(self, appender: Appender) -> None:
         self._guarded(appender.channel, appender.send)
-        if self._appenders.get(appender.node) is appender:
-            self._watch(appender)
+        if self._links.appenders.get(appender.node) is appender:
+            self._links.watch(appender)
 
     # -- losing and finding
 
     def _lose_channel(self, channel: Channel, reason: str) -> None:
-        side = next((s for s in self._sides() if s.channel is channel), None)
+        side = self._links.drop(channel)
         if side is None:
             return
-        self._selector.unregister(channel)
-        channel.close()
         is_source = isinstance(side, Fetcher)
-        del (self._fetchers if is_source else self._appenders)[side.node]
         if is_source:
             self._followers.avoid(time.monotonic())
         self._roster.lose_node(side.node, source=is_source, reason=reason, now=time.monotonic())
 
-    def _sides(self) -> list[Fetcher | Appender]:
-        return [*self._fetchers.values(), *self._appenders.values()]
-
     def _drop_overdue(self) -> None:
         now = time.monotonic()
-        for appender in self._appenders.values():
+        for appender in self._links.appenders.values():
             self._roster.note_late(appender, now)
-        for side in self._sides():
+        for side in self._links.sides:
             if side.channel.overdue(now):
                 self._lose_channel(side.channel, f"{side.channel} did not answer in time")
 
     def _ask_scout(self, now: float) -> None:
         due = [c for c in self._roster.lost if c not in self._asked and c.retry_at <= now]
         if due and not self._ending:
+            self._tell_receipts()
             self._asked.update(due)
-            self._scout.ask(due, (set(self._fetchers), set(self._appenders)))
+            self._scout.ask(due, self._links.nodes)
 
     def _raise_limits(self, cursor: Cursor, wanted: LimitRaise) -> None:
+        self._tell_receipts()
         self._asked.add(cursor)
-        self._scout.raise_limits(cursor, wanted, (set(self._fetchers), set(self._appenders)))
+        self._scout.raise_limits(cursor, wanted, self._links.nodes)
 
     def _take_findings(self) -> None:
         for found in self._scout.take():
@@ -336,29 +320,15 @@ class Copy:
         self._roster.lose_node(news.node, source=True, reason=news.reason, now=time.monotonic())
 
     def _take_slow_fill(self, filled: Filled) -> None:
-        appender = self._appenders.get(filled.cursor.target_node)
+        appender = self._links.appenders.get(filled.cursor.target_node)
         if appender is not None and filled.term == filled.cursor.term:
             filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
             self._roster.take_event(appender, filled, time.monotonic())
             self._send(appender)
 
     def _adopt(self, connections: Connections) -> None:
-        for node, channel in connections.source.items():
-            self._connecting.discard(node)
-            if node in self._fetchers:
-                channel.close()
-                continue
-            self._fetchers[node] = Fetcher(node, channel, self.lease.rules.isolation, self._bounds)
-            self._selector.register(channel, selectors.EVENT_READ, self._fetchers[node])
-        for node, channel in connections.target.items():
-            if node in self._appenders:
-                channel.close()
-                continue
-            slowly = self._scout.fill if self.lease.rules.fill_with == TRANSACTIONS else None
-            self._appenders[node] = Appender(
-                node, channel, self.lease.producer_id, self.lease.fence, slowly, self._bounds.request_bytes
-            )
-            self._selector.register(channel, selectors.EVENT_READ, self._appenders[node])
+        self._connecting -= connections.source.keys()
+        self._links.adopt(connections)
 
     def _take_finding(self, finding: Finding) -> None:
         cursor, now = finding.cursor, time.monotonic()
@@ -374,20 +344,21 @@ class Copy:
         assert isinstance(finding.result, Position) and finding.place is not None
         place = finding.place
         source, target = place.source.leaders[place.partition], place.target_leader
-        if source.node not in self._fetchers or target.node not in self._appenders:
+        fetcher, appender = self._links.fetchers.get(source.node), self._links.appenders.get(target.node)
+        if fetcher is None or appender is None:
             self._roster.lose(cursor, "a connection was lost meanwhile", now)
             return
         cursor.source_node, cursor.target_node, cursor.leader_epoch = source.node, target.node, source.epoch
         cursor.read_node = source.node
-        by_id = self._fetchers[source.node].version == fetch.BY_ID
+        by_id = fetcher.version == fetch.BY_ID
         cursor.source_key = place.source.topic_id if by_id else place.source.name
-        by_id = self._appenders[target.node].version == produce.BY_ID
+        by_id = appender.version == produce.BY_ID
         cursor.target_key = place.target.topic_id if by_id else place.target.name
         self._noted.pop(cursor.place, None)
         self._roster.settle(cursor, place, finding.result, now)
         if cursor.queue:
-            self._appenders[target.node].offer(cursor)
-            self._send(self._appenders[target.node])
+            appender.offer(cursor)
+            self._send(appender)
 
     # -- the end
 
@@ -397,7 +368,7 @@ class Copy:
         until = time.monotonic() + DRAIN_S
         for cursor in self._roster.cursors:
             cursor.queue.hold()
-        while any(a.channel.pending for a in self._appenders.values()) and time.monotonic() < until:
+        while any(a.channel.pending for a in self._links.appenders.values()) and time.monotonic() < until:
             self._poll(0.05)
         if self._scout.writing.acquire(timeout=WRITING_S):
             self._scout.writing.release()
@@ -406,19 +377,11 @@ class Copy:
         """Close sessions and connections; a fetch that is still under way is waited for as long as it may take."""
         self._ending = True
         until = time.monotonic() + 1.2 * LONGEST_WAIT_MS / 1000
-        while any(f.channel.pending for f in self._fetchers.values()):
+        while any(f.channel.pending for f in self._links.fetchers.values()):
             if time.monotonic() >= until:
                 break
             self._poll(0.1)
-        for side in self._sides():
-            with contextlib.suppress(ConnectionLostError):
-                side.leave()
-        self._selector.close()
+        self._links.close()
         self._scout.close()
         self._source.end()
         self._target.end()
-
-
-def _leaders(cluster: Cluster, topics: Collection[str]) -> dict[Place, Leader]:
-    found = cluster.fetch_metadata(sorted(topics)).topics
-    return {(name, p): leader for name, info in found.items() for p, leader in info.leaders.items()}

@@ -159,10 +159,15 @@ class Cursor:
 
     def note_failure(self, now: float) -> None:
         """Before it is lost: a partition that had nothing to append for a while, and did not fail, fails anew."""
-        if self.state is State.COPYING and self.is_drained and now - self._settled_at > WENT_WELL_S:
-            self.failing_since, self._failed_before_s = now, 0.0
-        elif self.failing_since is None:
+        if self.state is State.COPYING:
+            self.note_success(now)
+        if self.failing_since is None:
             self.failing_since = now
+
+    def note_success(self, now: float) -> None:
+        """Before something new is taken: nothing was left to append, and nothing has failed for a while."""
+        if self.is_drained and now - self._settled_at > WENT_WELL_S:
+            self.failing_since, self._failed_before_s = None, 0.0
 
     def failing_s(self, now: float) -> float:
         """For so long nothing has gone well, with what earlier leases have tried."""

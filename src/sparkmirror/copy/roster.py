@@ -12,7 +12,7 @@ from sparkmirror.batch.records import describe_record
 from sparkmirror.copy import facts
 from sparkmirror.copy.appender import Appended, Appender, Checked, Event, Filled
 from sparkmirror.copy.cursor import Cursor, State
-from sparkmirror.copy.lease import CONTINUE, NOTHING, Lease, LeasePartition, Rules
+from sparkmirror.copy.lease import CONTINUE, FENCE_STEP, NOTHING, Lease, LeasePartition, Rules
 from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
 from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.receipt import GOES_ON, NOTED, SAID, STOPPED, WAITING, ReceiptBook
@@ -92,6 +92,7 @@ class Roster:
         elif fetched.error:
             self.stop(cursor, facts.refused("source", fetched.error, None))
         elif len(fetched.records):
+            cursor.note_success(now)
             self.queue(cursor, lambda: cursor.take_fetched(fetched), now)
 
     def queue(self, cursor: Cursor, take: Callable[[], None], now: float) -> None:
@@ -297,8 +298,15 @@ class Roster:
     def _lose(self, cursor: Cursor, reason: str, now: float) -> None:
         self._let_go(cursor)
         cursor.lose(reason, now)
-        if cursor.state is State.LOST:
+        if cursor.state is State.LOST and cursor.fill_attempt >= FENCE_STEP:
+            self._leave_to_next(cursor, "too many answers to markers were lost, the next lease has fences of its own")
+        elif cursor.state is State.LOST:
             self.lost.add(cursor)
+
+    def _leave_to_next(self, cursor: Cursor, why: str) -> None:
+        cursor.stop()
+        self.lost.discard(cursor)
+        self.book.note_fact(cursor.place, WAITING, why)
 
     def _let_go(self, cursor: Cursor) -> None:
         self.held_bytes -= cursor.held_bytes

@@ -14,7 +14,7 @@ one partition's log, whose order is the same for everybody:
 
 A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation (in
 a topic that was lost and restored, its offset and `base`, so that generations never come again). A
-driver that leads writes one for each round of leases; one that stands by takes over when it has seen none for a while,
+driver that leads writes one every `lease.seconds`; one that stands by takes over when it has seen none for a while,
 or at once when the leader says that it is released. For whoever asks who leads, the record also has the leader's host
 and process id, since when it leads, and how far the copy was when it last looked (see seen).
 """

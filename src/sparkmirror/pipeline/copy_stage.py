@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
 import pyarrow as pa
 
-from sparkmirror.copy.beginning import NoteStanding
 from sparkmirror.copy.copy import Copy
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
-from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.pipeline.beating import beating
 from sparkmirror.pipeline.cord import Cord
 from sparkmirror.pipeline.strongbox import unseal_lease
-from sparkmirror.topology.standing import Standing
-from sparkmirror.topology.storage import Storage
 
 _ARROW_TYPES = {"str": pa.string(), "int": pa.int64()}
 ARROW_SCHEMA = pa.schema([(f.name, _ARROW_TYPES[str(f.type)]) for f in fields(Receipt)])
@@ -40,8 +36,7 @@ def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
     """
     lease = unseal_lease(lease)
     cord = Cord.to_desk()
-    progress = Cluster(lease.target)
-    copy = Copy(lease, cord, note_standing=_note_in(progress, lease.kept_in))
+    copy = Copy(lease, cord, note_standing=functools.partial(cord.note, lease.lease_id))
     try:
         if not lease.is_calm:  # else nothing waits for it
             copy.warm_up()
@@ -53,17 +48,7 @@ def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
             yield from copy.run(hints)
     finally:
         copy.close()
-        progress.close()
         cord.close()
-
-
-def _note_in(cluster: Cluster, storage: Storage) -> NoteStanding:
-    """Some positions must be known before anything is appended: a receipt would come too late."""
-
-    def note(place: tuple[str, int], standing: Standing) -> None:
-        ProgressTopic(cluster, storage).write({place: standing})
-
-    return note
 
 
 def receipts_to_arrow(receipts: list[Receipt]) -> pa.RecordBatch:

@@ -6,14 +6,17 @@ import contextlib
 import json
 import os
 import socket
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparkmirror.copy.receipt import Receipt, to_row
+from sparkmirror.errors import ConnectionLostError
 from sparkmirror.topology.standing import Standing
 
 CONNECT_TIMEOUT_S = 20.0
 READ_BYTES = 1 << 16
+MOST_RECEIPTS = 10_000  # in a line
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "SPARKMIRROR_DESK", "SPARKMIRROR_DESK_TOKEN"
 
 
@@ -22,11 +25,14 @@ class Cord:
 
     def __init__(self, address: str, token: str) -> None:
         host, _, port = address.rpartition(":")
-        self._token = token
+        self._address, self._token = address, token
         self._socket = socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(None)
         self._unread = b""
+        self._told = 0  # times that receipts were
+        self._noting = threading.Lock()
+        self._notes: Cord | None = None  # the scout's threads may wait while the copy goes on
 
     @classmethod
     def to_desk(cls) -> Cord:
@@ -37,7 +43,11 @@ class Cord:
         return self._socket.fileno()
 
     def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # who waits for an answer gets none
         self._socket.close()
+        if self._notes is not None:
+            self._notes.close()
 
     def next_round(self, after: int) -> int:
         answer = self._ask({"ask": "round", "after": after})
@@ -73,8 +83,20 @@ class Cord:
 
     def tell_receipts(self, receipts: Sequence[Receipt]) -> None:
         """What was copied, and what stands still. The desk may be gone: then nobody wants to know."""
-        with contextlib.suppress(OSError):
-            self._send({"receipts": [to_row(receipt) for receipt in receipts]})
+        for first in range(0, len(receipts), MOST_RECEIPTS):
+            with contextlib.suppress(OSError):
+                self._send({"receipts": [to_row(receipt) for receipt in receipts[first : first + MOST_RECEIPTS]]})
+            self._told += 1
+
+    def note(self, lease_id: str, place: tuple[str, int], standing: Standing) -> None:
+        """Have it written where a partition stands, behind all that was told. Waits for it, on any thread."""
+        with self._noting:
+            if self._notes is None:
+                self._notes = Cord(self._address, self._token)
+            what = {"ask": "note", "lease": lease_id, "after": self._told, "place": place, "standing": standing}
+            answer = self._notes._ask(what) or {"refused": "the driver is gone"}
+        if "noted" not in answer:
+            raise ConnectionLostError(f"where the partition stands was not written: {answer.get('refused')}")
 
     def tell_done(self, positions: Mapping[tuple[str, int], Standing]) -> None:
         """Hand the positions to whoever copies next. The desk may be gone: then nobody waits."""

@@ -7,6 +7,7 @@ Planner, copy and driver are different processes, so they talk over a small sock
     task    -> {"ask":"security","owner":"A->B ..."}                                   <- {"security":"..."} locked
     task    -> {"ask":"lease","lease":"4.0"}           waits for its predecessors      <- {"go":[[topic,0,...]]}
     task    -> {"receipts":[[...],...]}                as things happen
+    task    -> {"ask":"note","lease":"4.0","after":7,…} to be written, behind its 7th receipts <- {"noted":true}
     task    <- {"more":20.0}                           it may last so many seconds from now on
     task    <- {"end":true}                            its successors wait, or it is recalled
     task    -> {"done":[[topic,partition,next,sequence,end],...]}
@@ -33,11 +34,14 @@ from typing import Any
 
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt, from_row
+from sparkmirror.errors import SparkmirrorError
 from sparkmirror.pipeline.cord import ADDRESS_VARIABLE, TOKEN_VARIABLE
 from sparkmirror.pipeline.strongbox import KEY_VARIABLE, Strongbox
 from sparkmirror.topology.standing import Standing
 
 LINE_BYTES = 64 << 20
+
+Place = tuple[str, int]
 
 
 class Phase(Enum):
@@ -52,10 +56,10 @@ class LeaseState:
     lease: Lease
     phase: Phase = Phase.PLANNED
     lost: bool = False
-    is_heeded: bool = False  # the driver knows that it was lost
     handler: _Handler | None = None
     has_gone: bool = False  # the task was told to go, and listens
     must_end: bool = False
+    heard: int = 0  # times that it has told receipts
 
     def end(self) -> None:
         """Tell the task to finish what is in flight and return."""
@@ -90,6 +94,10 @@ class Round:
     def ended(self) -> bool:
         return all(s.phase is Phase.DONE for s in self.states.values())
 
+    def frays(self) -> bool:
+        """Whether a lease has ended, if only one: nobody copies its partitions until the next round."""
+        return any(s.phase is Phase.DONE for s in self.states.values())
+
     def going(self) -> bool:
         return all(s.phase in (Phase.GOING, Phase.DONE) for s in self.states.values())
 
@@ -101,9 +109,11 @@ class Desk:
         self,
         host: str = "127.0.0.1",
         on_receipts: Callable[[list[Receipt]], None] = lambda _: None,
+        on_note: Callable[[str, Place, Standing], None] = lambda *_: None,
         strongbox: Strongbox | None = None,
     ) -> None:
         self.on_receipts = on_receipts
+        self.on_note = on_note
         self.strongbox = strongbox or Strongbox()
         self.token = secrets.token_hex(16)
         self.changed = threading.Condition()
@@ -192,6 +202,11 @@ class Desk:
         with self.changed:
             return dict(self._hints)
 
+    def forget(self, flow: str) -> None:
+        """Where its leases stood: somebody else copies it."""
+        with self.changed:
+            self._hints = {place: hint for place, hint in self._hints.items() if place[0] != flow}
+
     def _states(self) -> list[LeaseState]:
         return [s for r in self._rounds.values() for s in r.states.values()]
 
@@ -214,7 +229,7 @@ class Desk:
     def _arrive(self, lease_id: str, handler: _Handler) -> LeaseState | None:
         """A task is there; None if its lease is void."""
         with self.changed:
-            state = next((r.states[lease_id] for r in self._rounds.values() if lease_id in r.states), None)
+            state = self._find(lease_id)
             if state is None or state.phase is not Phase.PLANNED or self._closed:
                 return None
             state.phase, state.handler = Phase.THERE, handler
@@ -255,9 +270,32 @@ class Desk:
             known = ((t, p, self._hints.get((state.lease.flow, t, p))) for t, p in wanted)
             return [[t, p, *hint] for t, p, hint in known if hint]
 
+    def _find(self, lease_id: str) -> LeaseState | None:
+        return next((r.states[lease_id] for r in self._rounds.values() if lease_id in r.states), None)
+
     def _note_gone(self, state: LeaseState) -> None:
         with self.changed:
             state.note_gone()
+
+    def _take_receipts(self, state: LeaseState, receipts: list[Receipt]) -> None:
+        self.on_receipts(receipts)
+        with self.changed:
+            state.heard += 1
+            self.changed.notify_all()
+
+    def _note(self, lease_id: str, after: int, place: Place, standing: Standing) -> str:
+        """Why it was not noted. What the task told before is taken before."""
+        with self.changed:
+            state = self._find(lease_id)
+            if state is not None:
+                self.changed.wait_for(lambda: state.phase is Phase.DONE or state.heard >= after)
+            if state is None or state.phase is not Phase.GOING:
+                return "the lease is over"
+        try:
+            self.on_note(state.lease.flow, place, standing)
+        except SparkmirrorError as error:
+            return str(error)
+        return ""
 
     def _depart(self, state: LeaseState, done: Sequence[Sequence[Any]] | None) -> None:
         with self.changed:
@@ -296,6 +334,11 @@ class _Handler(socketserver.StreamRequestHandler):
             self.tell({"leases": self.desk._leases(int(ask["round"]))})
         elif kind == "security":
             self.tell({"security": self.desk.strongbox.lend(str(ask["owner"]))})
+        elif kind == "note":
+            topic, partition = ask["place"]
+            standing = Standing(*ask["standing"])
+            why_not = self.desk._note(str(ask["lease"]), int(ask["after"]), (topic, partition), standing)
+            self.tell({"refused": why_not} if why_not else {"noted": True})
         elif kind == "lease":
             self._serve_lease(str(ask["lease"]))
 
@@ -314,11 +357,11 @@ class _Handler(socketserver.StreamRequestHandler):
             self.desk._note_gone(state)
             said = self._hear()
             while said and "receipts" in said:
-                self.desk.on_receipts([from_row(row) for row in said["receipts"]])
+                self.desk._take_receipts(state, [from_row(row) for row in said["receipts"]])
                 said = self._hear()
             done = said.get("done") if said else None
         except (OSError, ValueError):
-            done = None
+            self.connection_lost()  # a task that can't be understood must not copy on
         finally:
             self.desk._depart(state, done)
 

@@ -8,8 +8,8 @@ from sparkmirror.control.leadership import (
     FENCES_A_GENERATION,
     is_running,
     is_vacant,
-    may_renew,
     next_fence,
+    renewal_s,
     unguarded_s,
 )
 from sparkmirror.offsets.claims import Leadership
@@ -44,9 +44,8 @@ def test_leases_of_the_leader_before_are_waited_for() -> None:
     assert unguarded_s(replace(LEADER, longest_s=20, released=True, unsure=True), "e", 10) == 22
 
 
-def test_leases_are_renewed_unless_another_may_have_taken_over() -> None:
-    assert may_renew(0, 10) and may_renew(22, 10)
-    assert not may_renew(22.1, 10), "its last record was written up to a lease before it last asked"
+def test_no_lease_is_renewed_beyond_the_word_that_its_driver_leads() -> None:
+    assert (renewal_s(0, 10), renewal_s(15, 10), renewal_s(20, 10), renewal_s(99, 10)) == (20, 5, 0, 0)
 
 
 def test_leases_of_nobody_of_its_own_and_of_one_that_has_released_are_not() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparkmirror.copy.cursor import State
-from sparkmirror.copy.lease import CONTINUE, NOTHING, Rules
+from sparkmirror.copy.lease import CONTINUE, FENCE_STEP, NOTHING, Errors, Rules
 from sparkmirror.copy.receipt import GOES_ON, NOTED, WAITING
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.produce import API_KEY
@@ -98,3 +98,25 @@ def test_at_the_end_of_a_lease_all_that_waits_is_said() -> None:
     roster.lose(cursor, "the broker died", 1.0)
     roster.note_waiting(1.0)
     assert [(r.kind, r.error) for r in roster.book.take()] == [(WAITING, "the broker died")]
+
+
+def test_what_failed_long_ago_does_not_count_when_something_new_fails() -> None:
+    roster, cursor = roster_of(Rules(errors=Errors(retry_timeout_s=30.0)))
+    settle(roster, cursor)
+    roster.lose(cursor, "the broker died", 1.0)
+    settle(roster, cursor, now=2.0)
+    roster.take_fetched(cursor, fetched(0), 60.0)
+    roster.lose(cursor, "it died again", 60.5)
+    assert (cursor.state, cursor.failing_s(61.0)) == (State.LOST, 0.5)
+
+
+def test_a_partition_that_has_used_up_its_fences_waits_for_the_next_lease() -> None:
+    roster, cursor = roster_of(Rules())
+    for attempt in range(FENCE_STEP):
+        settle(roster, cursor)
+        assert cursor.fill_attempt == attempt
+        cursor.is_filling = True
+        roster.lose(cursor, "the answer to a marker was lost", 0.0)
+    assert cursor.state is State.STOPPED and not roster.lost
+    (said,) = roster.book.take()
+    assert said.kind == WAITING and "next lease" in said.error

@@ -15,11 +15,14 @@ from pyspark import TaskContext
 
 from sparkmirror.copy.lease import Lease, LeasePartition
 from sparkmirror.copy.receipt import Receipt
+from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.address import ClusterAddress
+from sparkmirror.pipeline import cord as cord_module
 from sparkmirror.pipeline.copy_stage import copy_leases
 from sparkmirror.pipeline.cord import Cord
 from sparkmirror.pipeline.desk import Desk, Phase
 from sparkmirror.topology.standing import Standing
+from tests.support.kafka_client import await_condition
 
 
 def lease(lease_id: str, flow: str = "A->B") -> Lease:
@@ -197,6 +200,7 @@ def test_leases_of_a_flow_are_renewed_and_none_that_waits(desk: Desk, cords: lis
     desk.publish([lease("1.a"), lease("1.b", flow="B->A")])
     second = Waiting(lambda: cords[2].wait_for_turn("1.b"))
     assert desk.wait(lambda: desk._rounds[1].states["1.b"].phase is Phase.THERE, 5)
+    await_condition(lambda: desk._rounds[0].states["0.a"].has_gone, "the desk to have said go", 5)
     desk.renew({"A->B": 5.0})
     assert is_readable(cords[0], 5) and cords[0].hear() == 5.0
     assert cords[1].hear() == 0, "its successor is there"
@@ -238,6 +242,78 @@ def test_receipts_are_heard_before_the_end_of_their_lease(cords: list[Cord], des
     cords[0].tell_done({})
     assert desk.wait(lambda: not desk.holds("A->B"), 5)
     assert told == receipts
+
+
+def test_what_must_be_known_is_written_behind_all_that_was_told(cords: list[Cord], desk: Desk) -> None:
+    log: list[object] = []
+    may_go_on = threading.Event()
+
+    def take_slowly(receipts: list[Receipt]) -> None:
+        may_go_on.wait(5)
+        log.extend(receipts)
+
+    desk.on_receipts = take_slowly
+    desk.on_note = lambda *note: log.append(note)
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    receipt = Receipt(flow="A->B", topic="t", partition=0, kind="copied")
+    cords[0].tell_receipts([receipt])
+    noting = Waiting(lambda: cords[0].note("0.a", ("t", 0), Standing(5)))
+    noting.join(0.2)
+    assert noting.is_alive() and not log
+    may_go_on.set()
+    noting.get()
+    assert log == [receipt, ("A->B", ("t", 0), Standing(5))]
+
+
+def test_nothing_is_written_for_a_lease_that_is_over_and_what_fails_is_told(cords: list[Cord], desk: Desk) -> None:
+    def refuse(*_: object) -> None:
+        raise ConnectionLostError("nobody is there")
+
+    desk.on_note = refuse
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    with pytest.raises(ConnectionLostError, match="nobody is there"):
+        cords[0].note("0.a", ("t", 0), Standing(5))
+    cords[0].tell_done({})
+    assert desk.wait(lambda: not desk.holds("A->B"), 5)
+    with pytest.raises(ConnectionLostError, match="the lease is over"):
+        cords[0].note("0.a", ("t", 0), Standing(5))
+
+
+def test_many_receipts_are_told_in_several_lines(
+    cords: list[Cord], desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cord_module, "MOST_RECEIPTS", 2)
+    told: list[list[Receipt]] = []
+    desk.on_receipts = told.append
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    cords[0].tell_receipts([Receipt(flow="A->B", topic="t", partition=p, kind="copied") for p in range(5)])
+    cords[0].tell_done({})
+    assert desk.wait(lambda: not desk.holds("A->B"), 5)
+    assert [len(some) for some in told] == [2, 2, 1]
+
+
+def test_a_task_that_cannot_be_understood_is_cut_off(desk: Desk) -> None:
+    first = desk.publish([lease("0.a")])
+    cord = Cord(desk.address, desk.token)
+    assert cord.wait_for_turn("0.a") == {}
+    cord._send({"receipts": [["too", "few"]]})
+    assert is_readable(cord, 5) and cord.hear() == 0
+    assert desk.wait(first.ended, 5) and first.states["0.a"].lost
+    cord.close()
+
+
+def test_where_a_flow_stood_is_forgotten_when_another_driver_leads(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    cords[0].tell_done({("t", 0): Standing(5)})
+    assert desk.wait(lambda: bool(desk.hints()), 5)
+    desk.forget("B->A")
+    assert desk.hints()
+    desk.forget("A->B")
+    assert not desk.hints()
 
 
 def test_closing_the_desk_frees_planners_and_tasks(desk: Desk, cords: list[Cord]) -> None:

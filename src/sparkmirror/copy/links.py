@@ -1,0 +1,92 @@
+"""The connections of a lease: a fetcher a source broker, an appender a target broker, a selector over all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+from collections.abc import Callable
+from typing import Any
+
+from sparkmirror.copy.appender import Appender, Fills
+from sparkmirror.copy.fetcher import Fetcher
+from sparkmirror.copy.lease import Lease
+from sparkmirror.copy.scout import Connections
+from sparkmirror.errors import ConnectionLostError
+from sparkmirror.net.channel import Channel
+
+Side = Fetcher | Appender
+
+
+class Links:
+    """`fill_slowly`: how holes are filled where markers may not be written."""
+
+    def __init__(self, lease: Lease, fill_slowly: Callable[[Fills], None] | None) -> None:
+        self.fetchers: dict[int, Fetcher] = {}
+        self.appenders: dict[int, Appender] = {}
+        self._lease = lease
+        self._fill_slowly = fill_slowly
+        self._selector = selectors.DefaultSelector()
+
+    @property
+    def sides(self) -> list[Side]:
+        return [*self.fetchers.values(), *self.appenders.values()]
+
+    @property
+    def nodes(self) -> tuple[set[int], set[int]]:
+        """Brokers of the source and of the target that are connected."""
+        return set(self.fetchers), set(self.appenders)
+
+    def listen(self, what: Any, name: object) -> None:
+        """To something else that may become readable."""
+        self._selector.register(what, selectors.EVENT_READ, name)
+
+    def ignore(self, what: Any) -> None:
+        self._selector.unregister(what)
+
+    def select(self, timeout_s: float) -> list[tuple[Any, int]]:
+        """Sides, and names of what is listened to, that are ready; with the selector's events."""
+        return [(key.data, events) for key, events in self._selector.select(timeout_s)]
+
+    def watch(self, side: Side) -> None:
+        """Wait for room to write only while something waits to be written."""
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if side.channel.wants_write else 0)
+        if self._selector.get_key(side.channel).events != events:
+            self._selector.modify(side.channel, events, side)
+
+    def adopt(self, connections: Connections) -> None:
+        """One a broker: others are closed."""
+        for node, channel in connections.source.items():
+            if node in self.fetchers:
+                channel.close()
+            else:
+                rules = self._lease.rules
+                self._add(self.fetchers, Fetcher(node, channel, rules.isolation, rules.bounds))
+        for node, channel in connections.target.items():
+            if node in self.appenders:
+                channel.close()
+            else:
+                self._add(self.appenders, self._appender(node, channel))
+
+    def _appender(self, node: int, channel: Channel) -> Appender:
+        lease = self._lease
+        request_bytes = lease.rules.bounds.request_bytes
+        return Appender(node, channel, lease.producer_id, lease.fence, self._fill_slowly, request_bytes)
+
+    def _add(self, sides: dict[int, Any], side: Side) -> None:
+        sides[side.node] = side
+        self._selector.register(side.channel, selectors.EVENT_READ, side)
+
+    def drop(self, channel: Channel) -> Side | None:
+        """Close a connection that failed; whose it was, if anybody's."""
+        side = next((s for s in self.sides if s.channel is channel), None)
+        if side is not None:
+            self._selector.unregister(channel)
+            channel.close()
+            del (self.fetchers if isinstance(side, Fetcher) else self.appenders)[side.node]
+        return side
+
+    def close(self) -> None:
+        for side in self.sides:
+            with contextlib.suppress(ConnectionLostError):
+                side.leave()
+        self._selector.close()
