@@ -9,7 +9,7 @@ from sparkmirror.copy.lease import LeasePartition, Rules
 from sparkmirror.topology.standing import Standing
 from tests.conftest import Pair
 from tests.support.kafka_client import create_topic, produce, read_all
-from tests.support.leases import ends, new_producer_id, run_partitions
+from tests.support.leases import ends, new_producer_id, plan_lease, run_alone
 
 COUNTS = {"one": 2, "two": 3, "three": 5}
 TARGETS = 3
@@ -78,7 +78,7 @@ def copy_halves(
     said: list[str] = []
 
     def run(half: list[LeasePartition]) -> None:
-        copied = run_partitions(pair.source, pair.target, -1, half, Rules(), seconds)
+        copied = run_alone(plan_lease(pair.source, pair.target, -1, half, Rules(), seconds))
         found.update(copied.standings)
         said.extend(copied.facts)
 

@@ -79,7 +79,7 @@ def run_lease(
         )
         for p, stop in sorted(stops.items())
     ]
-    return run_partitions(source, target, producer_id, partitions, rules, seconds, unguarded_wait_s)
+    return run_alone(plan_lease(source, target, producer_id, partitions, rules, seconds, unguarded_wait_s))
 
 
 def follow_lease(
@@ -94,20 +94,13 @@ def follow_lease(
 ) -> Copied:
     """Copy for so long, with no hint of where it stands."""
     partitions = [LeasePartition(topic=topic, partition=p, remote=topic) for p in sorted(ends(source, topic))]
-    return run_partitions(source, target, producer_id, partitions, rules or Rules(), seconds, unguarded_wait_s)
+    return run_alone(plan_lease(source, target, producer_id, partitions, rules or Rules(), seconds, unguarded_wait_s))
 
 
-def run_partitions(
-    source: str,
-    target: str,
-    producer_id: int,
-    partitions: Sequence[LeasePartition],
-    rules: Rules,
-    seconds: float,
-    unguarded_wait_s: float = 0.0,
-) -> Copied:
+def run_alone(lease: Lease) -> Copied:
+    """With nobody who ends or renews it."""
     with LocalGrantor() as grantor:
-        return run_copy(plan_lease(source, target, producer_id, partitions, rules, seconds, unguarded_wait_s), grantor)
+        return run_copy(lease, grantor)
 
 
 def plan_lease(

@@ -153,7 +153,7 @@ class Mirror:
         lead_s = 0.0 if is_short else min(LEAD_S, self._lease_s / 2)  # no slot in which the next could wait
         self._watch(current, current.ended, self._lease_s - lead_s)
         if is_settled and not (is_short and self.groups) and self._goal is None:
-            self._watch(current, lambda: current.frays() or self._has_trouble(), (ROUND_LEASES - 1) * self._lease_s)
+            self._watch(current, lambda: current.frays() or self._wants_next(), (ROUND_LEASES - 1) * self._lease_s)
         if current.ended():
             self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
 
@@ -161,10 +161,10 @@ class Mirror:
     def _lease_s(self) -> float:
         return min(keeper.flow.lease_s for keeper in self.keepers)
 
-    def _has_trouble(self) -> bool:
-        """Something stands still that is tried again with the next round."""
-        leased = (k.flow for k in self.keepers if k.view.is_active and not k.flow.by_rows)
-        return any(self.ledger.troubled(flow.name) for flow in leased)
+    def _wants_next(self) -> bool:
+        """Something stands still that the next round tries again, or leases are not renewed and end soon."""
+        leased = [k for k in self.keepers if k.view.is_active and not k.flow.by_rows]
+        return any(self.ledger.troubled(k.flow.name) or k.lead.renewal_s < k.flow.lease_s for k in leased)
 
     def _tend_records(self) -> None:
         """Flows on the record way have one lease, which lasts until their partitions change."""

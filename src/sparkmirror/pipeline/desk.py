@@ -25,7 +25,6 @@ import contextlib
 import json
 import secrets
 import socket
-import socketserver
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -121,16 +120,15 @@ class Desk:
         self._newest = self._taken = -1
         self._hints: dict[tuple[str, str, int], Standing] = {}
         self._closed = False
-        desk = self
+        self._listener = socket.create_server((host, 0), backlog=128)
+        self.address = f"{host}:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, name="desk", daemon=True).start()
 
-        class Handler(_Handler):
-            def setup(self) -> None:
-                self.desk = desk
-                super().setup()
-
-        self._server = _Server((host, 0), Handler)
-        self.address = f"{host}:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, name="desk", daemon=True).start()
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):  # closed
+            while True:
+                handler = _Handler(self, self._listener.accept()[0])
+                threading.Thread(target=handler.serve, name="desk's line", daemon=True).start()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -145,8 +143,9 @@ class Desk:
             self.changed.notify_all()
         for handler in handlers:
             handler.tell({"end": True})
-        self._server.shutdown()
-        self._server.server_close()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # who waits to accept is woken
+        self._listener.close()
 
     # -- the driver's side
 
@@ -309,22 +308,21 @@ class Desk:
             self.changed.notify_all()
 
 
-class _Server(socketserver.ThreadingTCPServer):
-    daemon_threads = True
-    request_queue_size = 128
+class _Handler:
+    """The desk's end of one connection."""
 
+    def __init__(self, desk: Desk, connection: socket.socket) -> None:
+        self.desk = desk
+        self._connection = connection
+        self._lines = connection.makefile("rb")
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-class _Handler(socketserver.StreamRequestHandler):
-    desk: Desk
-
-    def handle(self) -> None:
-        try:
+    def serve(self) -> None:
+        with self._connection, self._lines, contextlib.suppress(OSError, ValueError):
             ask = self._hear()
             while ask is not None and secrets.compare_digest(str(ask.get("token", "")), self.desk.token):
                 self._answer(ask)
                 ask = self._hear()
-        except (OSError, ValueError):
-            return
 
     def _answer(self, ask: dict[str, Any]) -> None:
         kind = ask.get("ask")
@@ -366,7 +364,7 @@ class _Handler(socketserver.StreamRequestHandler):
             self.desk._depart(state, done)
 
     def _hear(self) -> dict[str, Any] | None:
-        line = self.rfile.readline(LINE_BYTES)
+        line = self._lines.readline(LINE_BYTES)
         if not line:
             return None
         said = json.loads(line)
@@ -374,10 +372,10 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def tell(self, message: dict[str, Any]) -> None:
         try:
-            self.wfile.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+            self._connection.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         except (OSError, ValueError):
             self.connection_lost()
 
     def connection_lost(self) -> None:
         with contextlib.suppress(OSError):  # it is closed already
-            self.request.shutdown(socket.SHUT_RDWR)
+            self._connection.shutdown(socket.SHUT_RDWR)
