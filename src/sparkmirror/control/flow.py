@@ -65,7 +65,9 @@ class FlowKeeper:
         self._claims = Claims(self.target, self._storage, flow.internal_replication_factor)
         self._discovery = Discovery(flow, self.source, self.target, self._claims)
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
-        self.progress = ProgressKeeper(flow.name, self.target, self._storage, flow.internal_replication_factor)
+        self.progress = ProgressKeeper(
+            flow.name, self.target, self._storage, flow.internal_replication_factor, tries_again=not flow.by_rows
+        )
         self._syncs = OffsetSyncWriter(flow, self.source, self.target, choose_policy(flow))
         self._unwritten = ""  # why offset syncs are not
         self._facts = FactWriter(flow, self.target)
@@ -189,10 +191,11 @@ class FlowKeeper:
         self._written_at = 0.0
         self._wake.set()
 
-    def write_progress(self) -> bool:
-        """Whether all of it is written. Who stands by leaves it to the leader."""
+    def write_progress(self) -> None:
+        """Who stands by leaves it to the leader."""
         self._written_at = time.monotonic()
-        return self.progress.write() if self.view.leads else True
+        if self.view.leads:
+            self.progress.write()
 
     def write_standing(self, place: Place, standing: Standing) -> None:
         """A task wants it known before it appends anything."""
@@ -253,7 +256,7 @@ class FlowKeeper:
                 self._write_syncs()
                 self.view.problem = ""
                 pause_s = first_s
-                wait_s = min(LEADERSHIP_EVERY_S, self.flow.refresh_topics_interval_s, flush_s)
+                wait_s = min(LEADERSHIP_EVERY_S, self.flow.refresh_topics_interval_s, flush_s, self.flow.lease_s / 2)
             except SparkmirrorError as error:
                 self._complain(str(error))
                 wait_s, pause_s = pause_s, min(2 * pause_s, longest_s)

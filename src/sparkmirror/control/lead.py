@@ -49,8 +49,8 @@ class Lead:
         """See who leads, and lead if that is due. `prepare` is called before the lead is taken."""
         asked_at = time.monotonic()
         self._claims.refresh()
-        self._confirmed_at = asked_at
         self._note()
+        self._confirmed_at = asked_at
         silent_s = time.monotonic() - self._last_change
         if self._view.leads:
             if silent_s >= self._flow.lease_s or self._claims.has_rest_to_say:

@@ -288,8 +288,8 @@ class Mirror:
             self._restart_queries(now)
         for keeper in self.keepers:
             keeper.is_calm = now - self._last_news > self._lease_s
-            if not keeper.view.leads and self._desk is not None:
-                self._desk.forget(keeper.flow.name)  # another driver goes on from there
+            if not keeper.view.leads:
+                self._forget(keeper.flow.name)  # another driver goes on from there
         self._tend_records()
         self._tend_halts()
         if now >= self._next_status:
@@ -329,11 +329,16 @@ class Mirror:
             except OSError as error:
                 log.warning("the status file can't be written: %s", error)
 
-    def _write_last(self, keeper: FlowKeeper) -> bool:
-        """Progress of what no receipt will tell any more. Where offsets are translated, none goes beyond receipts."""
+    def _last_positions(self, keeper: FlowKeeper) -> dict[Place, Standing]:
+        """What no receipt may have told. Where offsets are translated, progress does not go beyond receipts."""
         hints = {} if self._holds(keeper) else self._hints().get(keeper.flow.name, {})
-        keeper.progress.note({place: standing for place, standing in hints.items() if not standing.translated})
-        return keeper.write_progress()
+        return {place: standing for place, standing in hints.items() if not standing.translated}
+
+    def _forget(self, flow: str) -> None:
+        if self._desk is not None:
+            self._desk.forget(flow)
+        if flow in self._records:
+            self._records[flow].forget()
 
     def _holds(self, keeper: FlowKeeper) -> bool:
         return self._desk is not None and self._desk.holds(keeper.flow.name)
@@ -343,8 +348,11 @@ class Mirror:
         for keeper in self.keepers:
             if not keeper.lead.owes_rest or self._holds(keeper):
                 continue
-            is_busy = any(groups.is_busy for groups in self.groups if groups.flow is keeper.flow)
-            if not is_busy and self._write_last(keeper):
+            last = self._last_positions(keeper)
+            if not keeper.progress.is_all_written(last):
+                keeper.progress.note(last)
+                keeper.write_progress_soon()
+            elif not any(groups.is_busy for groups in self.groups if groups.flow is keeper.flow):
                 keeper.lead.note_rest()
 
     def _keeper(self, flow: str) -> FlowKeeper:
@@ -359,7 +367,8 @@ class Mirror:
             self._desk.wait(lambda: not any(map(self._holds, self.keepers)), STOP_WAIT_S)
             self._desk.close()
             for keeper in self.keepers:
-                self._write_last(keeper)
+                keeper.progress.note(self._last_positions(keeper))
+                keeper.write_progress()
         if self._goal and self.spark is not None and not self._stopping.is_set():
             for groups in self.groups:
                 groups.finish()

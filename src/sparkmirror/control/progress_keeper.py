@@ -24,9 +24,15 @@ Place = tuple[str, int]
 
 
 class ProgressKeeper:
-    """Told by the desk's threads, written by the flow's. `written`: what stands in the topic; replaced, not changed."""
+    """Told by the desk's threads, written by the flow's. `written`: what stands in the topic; replaced, not changed.
 
-    def __init__(self, flow: str, target: Cluster, storage: Storage, replication_factor: int) -> None:
+    `tries_again`: what could not be written stays due. Not where tasks write to the topic, too: it would come behind.
+    """
+
+    def __init__(
+        self, flow: str, target: Cluster, storage: Storage, replication_factor: int, *, tries_again: bool = True
+    ) -> None:
+        self._tries_again = tries_again
         self.written: Mapping[Place, Standing] = {}
         self._flow = flow
         self._progress = ProgressTopic(target, storage, replication_factor)
@@ -73,26 +79,40 @@ class ProgressKeeper:
         with self._writing:
             with self._telling:
                 self._due.pop(place, None)
+                runs, self._due_runs = self._due_runs, []
+            self._maps.write(runs)
             self._progress.write({place: standing})
             self.written = {**self.written, place: standing}
 
-    def write(self) -> bool:
+    def write(self) -> None:
         """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
         with self._writing:
             positions, runs = self._take_due()
-            known = {k: p for k, p in positions.items() if self.believe(p) and p.next_offset > 0}
-            news = {k: p for k, p in known.items() if self.written.get(k) != p}
+            news = self._news(positions)
             try:
                 self._maps.write(runs)
                 if news:
                     self._progress.write(news)
             except SparkmirrorError as error:
                 log.warning("flow %s: progress was not written, and is tried again: %s", self._flow, error)
-                with self._telling:
-                    self._due = news | self._due
-                return False
+                if self._tries_again:
+                    with self._telling:
+                        self._due = news | self._due
+                return
             self.written = {**self.written, **news}
-            return True
+
+    def is_all_written(self, positions: Mapping[Place, Standing]) -> bool:
+        """All that was noted, and these. Does not wait for who writes: then it is not."""
+        if not self._writing.acquire(blocking=False):
+            return False
+        try:
+            return not self._due and not self._due_runs and not self._news(positions)
+        finally:
+            self._writing.release()
+
+    def _news(self, positions: Mapping[Place, Standing]) -> dict[Place, Standing]:
+        known = {k: p for k, p in positions.items() if self.believe(p) and p.next_offset > 0}
+        return {k: p for k, p in known.items() if self.written.get(k) != p}
 
     def _take_due(self) -> tuple[dict[Place, Standing], list[MapRun]]:
         with self._telling:

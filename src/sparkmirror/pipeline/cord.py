@@ -31,6 +31,7 @@ class Cord:
         self._socket.settimeout(None)
         self._unread = b""
         self._told = 0  # times that receipts were
+        self._is_closed = False
         self._noting = threading.Lock()
         self._notes: Cord | None = None  # the scout's threads may wait while the copy goes on
 
@@ -43,11 +44,12 @@ class Cord:
         return self._socket.fileno()
 
     def close(self) -> None:
+        self._is_closed = True
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # who waits for an answer gets none
         self._socket.close()
-        if self._notes is not None:
-            self._notes.close()
+        if notes := self._notes:
+            notes.close()
 
     def next_round(self, after: int) -> int:
         answer = self._ask({"ask": "round", "after": after})
@@ -90,13 +92,23 @@ class Cord:
 
     def note(self, lease_id: str, place: tuple[str, int], standing: Standing) -> None:
         """Have it written where a partition stands, behind all that was told. Waits for it, on any thread."""
+        what = {"ask": "note", "lease": lease_id, "after": self._told, "place": place, "standing": standing}
         with self._noting:
-            if self._notes is None:
-                self._notes = Cord(self._address, self._token)
-            what = {"ask": "note", "lease": lease_id, "after": self._told, "place": place, "standing": standing}
-            answer = self._notes._ask(what) or {"refused": "the driver is gone"}
+            answer = self._ask_beside(what) or {"refused": "the driver does not answer"}
         if "noted" not in answer:
             raise ConnectionLostError(f"where the partition stands was not written: {answer.get('refused')}")
+
+    def _ask_beside(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        """Over a connection of its own, since somebody listens to this one."""
+        if self._is_closed:
+            return None
+        with contextlib.suppress(OSError):
+            self._notes = self._notes or Cord(self._address, self._token)
+            if answer := self._notes._ask(question):
+                return answer
+            self._notes.close()
+        self._notes = None
+        return None
 
     def tell_done(self, positions: Mapping[tuple[str, int], Standing]) -> None:
         """Hand the positions to whoever copies next. The desk may be gone: then nobody waits."""

@@ -23,9 +23,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -38,7 +40,11 @@ from sparkmirror.pipeline.cord import ADDRESS_VARIABLE, TOKEN_VARIABLE
 from sparkmirror.pipeline.strongbox import KEY_VARIABLE, Strongbox
 from sparkmirror.topology.standing import Standing
 
+log = logging.getLogger("sparkmirror.desk")
+
 LINE_BYTES = 64 << 20
+ACCEPT_PAUSE_S = 0.1
+NOTES_WAIT_S = 10.0
 
 Place = tuple[str, int]
 
@@ -58,7 +64,10 @@ class LeaseState:
     handler: _Handler | None = None
     has_gone: bool = False  # the task was told to go, and listens
     must_end: bool = False
+    is_departing: bool = False
     heard: int = 0  # times that it has told receipts
+    notes: dict[Place, Standing] = field(default_factory=dict)  # that are being written
+    late_notes: dict[Place, Standing] = field(default_factory=dict)  # that were when it said that it was done
 
     def end(self) -> None:
         """Tell the task to finish what is in flight and return."""
@@ -125,10 +134,17 @@ class Desk:
         threading.Thread(target=self._accept, name="desk", daemon=True).start()
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):  # closed
-            while True:
-                handler = _Handler(self, self._listener.accept()[0])
-                threading.Thread(target=handler.serve, name="desk's line", daemon=True).start()
+        while not self._closed:
+            connection: socket.socket | None = None
+            try:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=_Handler(self, connection).serve, name="desk's line", daemon=True).start()
+            except (OSError, RuntimeError) as error:  # no file or thread is left, or whoever came is gone
+                if connection is not None:
+                    connection.close()
+                if not self._closed:
+                    log.warning("a task or planner could not be heard: %s", error)
+                    time.sleep(ACCEPT_PAUSE_S)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -290,14 +306,23 @@ class Desk:
                 self.changed.wait_for(lambda: state.phase is Phase.DONE or state.heard >= after)
             if state is None or state.phase is not Phase.GOING:
                 return "the lease is over"
+            state.notes[place] = standing
         try:
             self.on_note(state.lease.flow, place, standing)
+            return ""
         except SparkmirrorError as error:
+            state.notes.pop(place)
             return str(error)
-        return ""
+        finally:
+            with self.changed:
+                if (noted := state.notes.pop(place, None)) and state.is_departing:
+                    state.late_notes[place] = noted
+                self.changed.notify_all()
 
     def _depart(self, state: LeaseState, done: Sequence[Sequence[Any]] | None) -> None:
         with self.changed:
+            state.is_departing = True
+            self.changed.wait_for(lambda: not state.notes, NOTES_WAIT_S)  # nothing of it is written beside a successor
             state.lost = state.phase is Phase.GOING and done is None
             state.phase, state.handler = Phase.DONE, None
             if state.lost:  # what it did to them is known to the clusters alone
@@ -305,6 +330,8 @@ class Desk:
                     self._hints.pop((state.lease.flow, p.topic, p.partition), None)
             for topic, partition, *hint in done or ():
                 self._hints[state.lease.flow, topic, partition] = Standing(*hint)
+            for place, noted in state.late_notes.items():
+                self._hints[state.lease.flow, *place] = noted
             self.changed.notify_all()
 
 

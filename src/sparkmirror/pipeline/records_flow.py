@@ -70,6 +70,11 @@ class RecordsFlow:
         with self._lock:
             return dict(self._standings)
 
+    def forget(self) -> None:
+        """Somebody else writes them."""
+        with self._lock:
+            self._standings.clear()
+
     def tend(self, places: Collection[Place], plan: Callable[[], Lease | None]) -> None:
         """Let the query run for exactly these partitions: none while another driver leads."""
         wanted = frozenset(places)

@@ -96,3 +96,24 @@ def test_who_takes_the_lead_forgets_what_it_knew_before(keeper: ProgressKeeper, 
     keeper.take_lead()
     keeper.write()
     assert not topics.log
+
+
+def test_all_is_written_when_nothing_is_due_and_what_is_asked_for_stands_there(
+    keeper: ProgressKeeper, topics: Topics
+) -> None:
+    keeper.note({T0: EARLY})
+    assert not keeper.is_all_written({})
+    keeper.write()
+    assert keeper.is_all_written({T0: EARLY}) and not keeper.is_all_written({T0: LATE})
+    assert keeper.is_all_written({T1: Standing(0)}), "nothing was copied"
+
+
+def test_where_tasks_write_progress_too_nothing_is_written_late(topics: Topics) -> None:
+    cluster = Cluster(ClusterAddress(alias="b", bootstrap=()))
+    keeper = ProgressKeeper("a->b", cluster, Storage.named("a"), 1, tries_again=False)
+    topics.away = True
+    keeper.note({T0: EARLY})
+    keeper.write()
+    topics.away = False
+    keeper.write()
+    assert not topics.log

@@ -18,6 +18,7 @@ from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.pipeline import cord as cord_module
+from sparkmirror.pipeline import desk as desk_module
 from sparkmirror.pipeline.copy_stage import copy_leases
 from sparkmirror.pipeline.cord import Cord
 from sparkmirror.pipeline.desk import Desk, Phase
@@ -203,7 +204,7 @@ def test_leases_of_a_flow_are_renewed_and_none_that_waits(desk: Desk, cords: lis
     await_condition(lambda: desk._rounds[0].states["0.a"].has_gone, "the desk to have said go", 5)
     desk.renew({"A->B": 5.0})
     assert is_readable(cords[0], 5) and cords[0].hear() == 5.0
-    assert cords[1].hear() == 0, "its successor is there"
+    assert is_readable(cords[1], 5) and cords[1].hear() == 0, "its successor is there"
     cords[1].tell_done({})
     assert second.get() == {}
 
@@ -278,6 +279,56 @@ def test_nothing_is_written_for_a_lease_that_is_over_and_what_fails_is_told(cord
     cords[0].tell_done({})
     assert desk.wait(lambda: not desk.holds("A->B"), 5)
     with pytest.raises(ConnectionLostError, match="the lease is over"):
+        cords[0].note("0.a", ("t", 0), Standing(5))
+
+
+def test_a_note_that_is_being_written_when_its_lease_ends_is_waited_for_and_known_to_the_successor(
+    cords: list[Cord], desk: Desk
+) -> None:
+    begun, may_go_on = threading.Event(), threading.Event()
+
+    def write_slowly(*_: object) -> None:
+        begun.set()
+        may_go_on.wait(5)
+
+    desk.on_note = write_slowly
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    noting = Waiting(lambda: cords[0].note("0.a", ("t", 0), Standing(9)))
+    assert begun.wait(5)
+    cords[0].tell_done({("t", 0): Standing(5)})
+    assert not desk.wait(lambda: not desk.holds("A->B"), 0.2)
+    may_go_on.set()
+    noting.get()
+    assert desk.wait(lambda: not desk.holds("A->B"), 5)
+    assert desk.hints() == {("A->B", "t", 0): Standing(9)}
+
+
+def test_a_connection_that_cannot_be_served_does_not_silence_the_desk(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk_module, "_Handler", lambda *_: (_ for _ in ()).throw(OSError("no file is left")))
+    lost = Cord(desk.address, desk.token)
+    assert lost.leases(0) == [], "it is closed"
+    monkeypatch.undo()
+    desk.publish([lease("0.a")])
+    cord = Cord(desk.address, desk.token)
+    assert cord.wait_for_turn("0.a") == {}
+    for one in (lost, cord):
+        one.close()
+
+
+def test_who_notes_again_after_a_broken_connection_gets_a_new_one(cords: list[Cord], desk: Desk) -> None:
+    desk.publish([lease("0.a")])
+    assert cords[0].wait_for_turn("0.a") == {}
+    cords[0].note("0.a", ("t", 0), Standing(5))
+    assert cords[0]._notes is not None
+    cords[0]._notes.close()
+    with pytest.raises(ConnectionLostError, match="does not answer"):
+        cords[0].note("0.a", ("t", 0), Standing(5))
+    cords[0].note("0.a", ("t", 0), Standing(5))
+    cords[0].close()
+    with pytest.raises(ConnectionLostError, match="does not answer"):
         cords[0].note("0.a", ("t", 0), Standing(5))
 
 
