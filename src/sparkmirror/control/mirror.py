@@ -7,7 +7,8 @@
 A round is published some seconds before the last one's time is over, so that Spark starts its tasks. When these are
 there, the desk lets the last ones end, and when they are done the new ones go. New partitions or a lost task bring the
 next round forward; a lost lead ends the leases at once. A round lasts for several leases' time, in which these are
-renewed; for one lease's time if something waits for the next: partitions that stand still, or are not weighed yet.
+renewed, and longer while nothing happens; for one lease's time if something waits for the next: partitions that stand
+still, or are not weighed yet.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ STATUS_EVERY_S = 2.0
 IDLE_S = 0.5
 SHORTEST_ROUND_S = 1.0
 STOP_WAIT_S = 2.5
-ROUND_LEASES = 6  # so many leases' time a round lasts
+ROUND_LEASES = 6  # so many leases' time a round lasts in which something happens
+CALM_LEASES = 30  # and one in which nothing does
 RENEWALS = 2  # in a lease's time
 RESTART_PAUSE_S = 1.0
 
@@ -104,7 +106,7 @@ class Mirror:
         self._next_line = time.monotonic() + PROGRESS_EVERY_S
         self._next_status = 0.0
         self._restart_at = 0.0
-        self._last_news = time.monotonic()
+        self._last_news = self._busy_since = self._began_at = time.monotonic()
         self._next_renewal = 0.0
 
     def stop(self) -> None:
@@ -140,7 +142,7 @@ class Mirror:
             self._desk.recall()
             self._wait(IDLE_S)
             return
-        began = time.monotonic()
+        began = self._began_at = time.monotonic()
         is_short = self._is_short_of_slots(len(leases))
         is_settled = self._round is not None and self._round.places == {p for lease in leases for p in lease.places}
         self._round = current = self._desk.publish(leases, at_once=is_short)
@@ -153,7 +155,7 @@ class Mirror:
         lead_s = 0.0 if is_short else min(LEAD_S, self._lease_s / 2)  # no slot in which the next could wait
         self._watch(current, current.ended, self._lease_s - lead_s)
         if is_settled and not (is_short and self.groups) and self._goal is None:
-            self._watch(current, lambda: current.frays() or self._wants_next(), (ROUND_LEASES - 1) * self._lease_s)
+            self._watch(current, lambda: current.frays() or self._wants_next(), (CALM_LEASES - 1) * self._lease_s)
         if current.ended():
             self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
 
@@ -162,9 +164,17 @@ class Mirror:
         return min(keeper.flow.lease_s for keeper in self.keepers)
 
     def _wants_next(self) -> bool:
-        """Something stands still that the next round tries again, or leases are not renewed and end soon."""
+        """Something stands still that the next round tries again, leases are not renewed, or the round is old."""
         leased = [k for k in self.keepers if k.view.is_active and not k.flow.by_rows]
-        return any(self.ledger.troubled(k.flow.name) or k.lead.renewal_s < k.flow.lease_s for k in leased)
+        if any(self.ledger.troubled(k.flow.name) or k.lead.renewal_s < k.flow.lease_s for k in leased):
+            return True
+        busy_s = 0.0 if self._is_calm else time.monotonic() - max(self._busy_since, self._began_at)
+        return busy_s >= ROUND_LEASES * self._lease_s - LEAD_S
+
+    @property
+    def _is_calm(self) -> bool:
+        """Nothing has happened for a while."""
+        return time.monotonic() - self._last_news > self._lease_s
 
     def _tend_records(self) -> None:
         """Flows on the record way have one lease, which lasts until their partitions change."""
@@ -264,6 +274,8 @@ class Mirror:
 
     def _take_receipts(self, receipts: list[Receipt]) -> None:
         if any(receipt.is_news for receipt in receipts):
+            if self._is_calm:
+                self._busy_since = time.monotonic()
             self._last_news = time.monotonic()
         moved = self.ledger.take(receipts)
         for keeper in self.keepers:
@@ -287,7 +299,7 @@ class Mirror:
         if now >= self._restart_at:
             self._restart_queries(now)
         for keeper in self.keepers:
-            keeper.is_calm = now - self._last_news > self._lease_s
+            keeper.is_calm = self._is_calm
             if not keeper.view.leads:
                 self._forget(keeper.flow.name)  # another driver goes on from there
         self._tend_records()
