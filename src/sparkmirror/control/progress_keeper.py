@@ -94,7 +94,7 @@ class ProgressKeeper:
                 if news:
                     self._progress.write(news)
             except SparkmirrorError as error:
-                log.warning("flow %s: progress was not written, and is tried again: %s", self._flow, error)
+                log.warning("flow %s: progress was not written: %s", self._flow, error)
                 if self._tries_again:
                     with self._telling:
                         self._due = news | self._due

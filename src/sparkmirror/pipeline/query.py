@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody writes it
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from sparkmirror.copy.receipt import Receipt
+from sparkmirror.copy.receipt import Receipt, from_row
 from sparkmirror.pipeline.copy_stage import RECEIPT_SCHEMA, copy_leases
 from sparkmirror.pipeline.lease_source import NAME, LeaseSource
 
@@ -67,5 +66,4 @@ def _start(written: DataStreamWriter, name: str, workspace: Path) -> StreamingQu
 
 
 def collect_receipts(frame: DataFrame) -> list[Receipt]:
-    names = [f.name for f in fields(Receipt)]
-    return [Receipt(**{name: row[name] for name in names}) for row in frame.collect()]
+    return [from_row(row) for row in frame.collect()]
