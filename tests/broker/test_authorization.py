@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from confluent_kafka.admin import AclOperation, AdminClient, ResourceType
 
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.control import probes
+from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.ledger import Ledger
 from sparkmirror.doctor.examine import examine_clusters
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.address import ClusterAddress
@@ -18,6 +21,7 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.committed import Committed
+from sparkmirror.topology.storage import Storage
 from tests.support.flows import only_flow, write_flow
 from tests.support.guarded import ALL, ALLOW, AS_ADMIN, DENY, IDS, PREFIXED, TOPIC, Guarded, start_guarded
 from tests.support.java_reader import JavaReader
@@ -103,6 +107,33 @@ def test_a_right_that_is_lost_on_one_topic_stops_that_topic_alone_until_it_is_gi
         rounds_until(mirror, {})
         await_condition(lambda: not mirror.facts().keys() - {("", -1)}, "the last fact's end", 10)
         assert [total(guarded.servers, remotes[t]) for t in topics] == [20] * 4
+
+
+def test_a_driver_that_may_not_read_the_claims_gives_no_lease_until_it_may(guarded: Guarded, tmp_path: Path) -> None:
+    """Another may lead meanwhile."""
+    create_topic(guarded.servers, "claimed", 1)
+    flow = only_flow(write_flow(tmp_path, guarded.servers, guarded.servers, "claimed", {"lease.seconds": "1"}))
+    claims, changed = Storage.of(flow).claims, threading.Event()
+    keeper = FlowKeeper(flow, Ledger(), changed.set)
+    keeper.start()
+    keeper.lead.allow()
+
+    def is_leased() -> bool:
+        return bool(keeper.plan(1, 0, hints={}, weights={}, troubled=(), stop_at=None))
+
+    try:
+        await_condition(is_leased, "a lease", 30)
+        denied = guarded.add(TOPIC, claims, AclOperation.READ, DENY)
+        await_condition(lambda: not keeper.lead.term_s, "the end of its term", 30)
+        assert keeper.view.leads and not is_leased() and keeper.plan_empty(0) is None
+        await_condition(lambda: f"no READ on topic {claims}" in keeper.view.problem, "the reason", 30)
+        changed.clear()
+        guarded.remove(denied)
+        assert changed.wait(30), "whoever plans is told"
+        assert is_leased()
+        await_condition(lambda: not keeper.view.problem, "the end of the problem", 30)
+    finally:
+        keeper.stop()
 
 
 def test_who_may_not_write_markers_fills_with_transactions_and_else_translates(

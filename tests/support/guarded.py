@@ -78,6 +78,7 @@ def start_guarded(name: str = "guarded", users: Iterable[str] = (), heap_mb: int
         "sasl.mechanism.controller.protocol": "PLAIN",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:admin",
+        "producer.id.expiration.check.interval.ms": "1000",
     }
     cluster = KafkaCluster(name=name, ports=ports[:1], overrides={**overrides, **login}, heap_mb=heap_mb)
     return cluster, f"{HOST}:{ports[1]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 import time
@@ -46,6 +47,24 @@ def small_load(
         yield
     # A commit is answered before its markers are written.
     await_condition(lambda: ends(servers, topic) == ends(servers, topic, committed=False), "the last markers", 30)
+
+
+@contextmanager
+def plain_load(servers: str, topic: str, partitions: int, *, age_ms: int, pause_s: float) -> Iterator[None]:
+    """Small batches without a hole between them, until the end of the block."""
+    stop = threading.Event()
+
+    def write() -> None:
+        producer = Producer({"bootstrap.servers": servers, "linger.ms": 0})
+        numbers = itertools.count()
+        while not stop.wait(pause_s):
+            stamp = int(time.time() * 1000) - age_ms
+            for number in itertools.islice(numbers, 5 * partitions):
+                producer.produce(topic, b"%d" % number, partition=number % partitions, timestamp=stamp)
+            producer.flush(10)
+
+    with _beside(write, stop):
+        yield
 
 
 @contextmanager

@@ -74,7 +74,7 @@ class LocalMirror:
         with LocalGrantor() as self._grantor:
             copy = Copy(self.plan(seconds, **rules), self._grantor, self._note)
             try:
-                for some in copy.run({}):
+                for some in copy.run({}, seconds):
                     receipts += some
             finally:
                 copy.close()

@@ -62,7 +62,8 @@ class FlowKeeper:
         self._storage = Storage.of(flow)
         self._ledger = ledger
         self._changed = changed
-        self._claims = Claims(self.target, self._storage, flow.internal_replication_factor)
+        self._aside = Cluster(flow_address(flow.target, flow))  # the lead is kept whatever others wait for
+        self._claims = Claims(self._aside, self._storage, flow.internal_replication_factor)
         self._discovery = Discovery(flow, self.source, self.target, self._claims)
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
         self.progress = ProgressKeeper(
@@ -98,10 +99,9 @@ class FlowKeeper:
         self._thread.join(timeout=1.0)
         if not self._thread.is_alive():  # else it waits for the target, and so would this
             self.write_facts()
-        if is_done:
-            self.lead.release()
-        self.source.end()
-        self.target.end()
+        self.lead.end(release=is_done)
+        for cluster in (self.source, self.target, self._aside):
+            cluster.end()
         self._probes.close()
 
     def plan(
@@ -114,9 +114,9 @@ class FlowKeeper:
         troubled: Collection[Place],
         stop_at: Mapping[Place, int] | None,
     ) -> list[Lease]:
-        """Leases for the next round; none while there is nothing to do or another driver leads."""
+        """Leases for the next round; none while there is nothing to do or it is not known that this driver leads."""
         view = self.view
-        if not view.is_active or view.landscape is None or self._producer_id is None or self._is_stale.is_set():
+        if not self.lead.term_s or view.landscape is None or self._producer_id is None or self._is_stale.is_set():
             return []
         wanted = {(p.topic, p.partition): p for p in view.landscape.partitions}
         if stop_at is not None:
@@ -167,7 +167,7 @@ class FlowKeeper:
 
     def plan_empty(self, round_number: int) -> Lease | None:
         """A lease that copies nothing, for what else a task may have to do."""
-        if not self.view.is_active or self._producer_id is None:
+        if not self.lead.term_s or self._producer_id is None:
             return None
         return Lease(
             lease_id=f"{round_number}.{self.flow.name}.0",

@@ -1,7 +1,8 @@
 """The lead of one flow: taken, kept alive, lost, rested for a halt and given up. And the fences that come with it.
 
 The claim topic says who leads (see `offsets/claims.py`); what is found there goes into the flow's view. Who leads says
-so again once a lease; who stands by takes over when that is not heard any more.
+so again once a lease; who stands by takes over when that is not heard any more. A driver that can't read the topic may
+have been followed by another, so its leases end before that one writes.
 """
 
 from __future__ import annotations
@@ -13,16 +14,22 @@ from collections.abc import Callable
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.halt_text import halt_text
-from sparkmirror.control.leadership import is_vacant, longest_lease_s, next_fence, renewal_s, unguarded_s
+from sparkmirror.control.leadership import is_vacant, longest_lease_s, next_fence, term_s, unguarded_s
 from sparkmirror.control.view import View
-from sparkmirror.errors import SparkmirrorError
+from sparkmirror.errors import ConnectionLostError, SparkmirrorError
 from sparkmirror.offsets.claims import Claims
 
 log = logging.getLogger("sparkmirror.flow")
 
+CONFIRM_EVERY_S = 2.0
+LONGEST_PAUSE_S = 10.0
+
 
 class Lead:
-    """Tended by the keeper's thread, which sleeps on `wake`. `changed` is called when the view is another."""
+    """Taken on the keeper's thread, which sleeps on `wake`, and kept on one of its own, which waits for nothing else.
+
+    `changed` is called when the view is another.
+    """
 
     def __init__(
         self, flow: FlowConfig, claims: Claims, view: View, wake: threading.Event, changed: Callable[[], None]
@@ -39,35 +46,68 @@ class Lead:
         self._last_change = self._confirmed_at = time.monotonic()
         self._unguarded_until = 0.0
         self._fence = 0
+        self._why_unconfirmed = ""
+        self._ended = False
+        self._due = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name=f"lead {flow.name}", daemon=True)
 
     def allow(self) -> None:
         """From now on it may be taken: until then another can copy."""
         self._allowed.set()
         self._wake.set()
+        self._thread.start()
 
     def tend(self, prepare: Callable[[], None]) -> None:
-        """See who leads, and lead if that is due. `prepare` is called before the lead is taken."""
-        asked_at = time.monotonic()
-        self._claims.refresh()
-        self._note()
-        self._confirmed_at = asked_at
-        silent_s = time.monotonic() - self._last_change
+        """While another leads: see whether it still does, and take the lead if not, after a call of `prepare`."""
         if self._view.leads:
-            if silent_s >= self._flow.lease_s or self._claims.has_rest_to_say:
-                self._say()
-        elif self._allowed.is_set() and (
+            if self._why_unconfirmed:
+                raise ConnectionLostError(self._why_unconfirmed)
+            return
+        self._look()
+        silent_s = time.monotonic() - self._last_change
+        if self._allowed.is_set() and (
             not self._has_led or is_vacant(self._claims.leader, silent_s, self._flow.lease_s)
         ):
             prepare()
             self._take()
 
-    def release(self) -> None:
-        """Leave it to whoever stands by."""
-        if self._view.leads:
+    def end(self, *, release: bool) -> None:
+        """Keep it no more. `release`: leave it to whoever stands by, at once."""
+        self._ended = True
+        self._due.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=1.0)
+        if not release or not self._view.leads or self._thread.is_alive():  # it waits for the target, and so would this
+            return
+        try:
+            self._claims.release()
+        except SparkmirrorError as error:
+            log.debug("flow %s: the lead was not released: %s", self._flow.name, error)
+
+    def _keep(self) -> None:
+        """Confirm it, again and again, while it is this driver's."""
+        every_s = pause_s = min(CONFIRM_EVERY_S, self._flow.lease_s / 2)
+        while not self._ended:
+            self._due.wait(pause_s)
+            self._due.clear()
+            if self._ended or not self._view.leads:
+                continue
             try:
-                self._claims.release()
+                self._confirm()
+                self._why_unconfirmed, pause_s = "", every_s
             except SparkmirrorError as error:
-                log.debug("flow %s: the lead was not released: %s", self._flow.name, error)
+                self._why_unconfirmed, pause_s = str(error), min(2 * pause_s, LONGEST_PAUSE_S)
+
+    def _confirm(self) -> None:
+        self._look()
+        is_due = time.monotonic() - self._last_change >= self._flow.lease_s or self._claims.has_rest_to_say
+        if self._view.leads and is_due:
+            self._say()
+
+    def _look(self) -> None:
+        asked_at = time.monotonic()
+        self._claims.refresh()
+        self._note(asked_at)
 
     def _take(self) -> None:
         """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
@@ -77,10 +117,13 @@ class Lead:
         self._say()
 
     def _say(self) -> None:
+        asked_at = time.monotonic()
         self._view.generation = self._claims.lead(self.longest_s)
-        self._note()
+        self._note(asked_at)
 
-    def _note(self) -> None:
+    def _note(self, asked_at: float) -> None:
+        has_lapsed = self._view.is_active and not self.term_s
+        self._confirmed_at = asked_at
         self._note_halt()
         leader = self._claims.leader
         generation = leader.generation if leader else -1
@@ -88,6 +131,8 @@ class Lead:
             self._last_generation, self._last_change = generation, time.monotonic()
         leads = self._claims.leads()
         if leads == self._said_leads or not self._has_led:
+            if has_lapsed:
+                self._changed()
             return
         self._view.leads = self._said_leads = leads
         if leads:
@@ -118,7 +163,7 @@ class Lead:
         """Nothing of the halted flow is under way, and its progress is written: whoever halted it waits for this."""
         if self._view.halt is not None:
             self._claims.rested = self._view.halt.number
-            self._wake.set()
+            self._due.set()
 
     # -- what leases need to know of it
 
@@ -138,7 +183,7 @@ class Lead:
         return longest_lease_s(self._flow.lease_s)
 
     @property
-    def renewal_s(self) -> float:
-        """For how long leases are renewed, 0: not at all."""
+    def term_s(self) -> float:
+        """How long leases may last from now on, 0: none may."""
         unconfirmed_s = time.monotonic() - self._confirmed_at
-        return renewal_s(unconfirmed_s, self._flow.lease_s) if self._view.is_active else 0.0
+        return term_s(unconfirmed_s, self._flow.lease_s) if self._view.is_active else 0.0

@@ -21,8 +21,8 @@ def longest_lease_s(lease_s: float) -> float:
     return LONGEST_LEASE * lease_s
 
 
-def renewal_s(unconfirmed_s: float, lease_s: float) -> float:
-    """For how long a lease is renewed: none outlasts the word that its driver leads, whoever hangs meanwhile."""
+def term_s(unconfirmed_s: float, lease_s: float) -> float:
+    """How long a lease lasts from now on: none outlasts the word that its driver leads, whoever hangs meanwhile."""
     return max(0.0, longest_lease_s(lease_s) - unconfirmed_s)
 
 

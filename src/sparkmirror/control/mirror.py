@@ -164,9 +164,8 @@ class Mirror:
         return min(keeper.flow.lease_s for keeper in self.keepers)
 
     def _wants_next(self) -> bool:
-        """Something stands still that the next round tries again, leases are not renewed, or the round is old."""
-        leased = [k for k in self.keepers if k.view.is_active and not k.flow.by_rows]
-        if any(self.ledger.troubled(k.flow.name) or k.lead.renewal_s < k.flow.lease_s for k in leased):
+        """Something stands still that the next round tries again, or the round is old."""
+        if any(self.ledger.troubled(k.flow.name) for k in self.keepers if k.view.is_active and not k.flow.by_rows):
             return True
         busy_s = 0.0 if self._is_calm else time.monotonic() - max(self._busy_since, self._began_at)
         return busy_s >= ROUND_LEASES * self._lease_s - LEAD_S
@@ -182,7 +181,7 @@ class Mirror:
             flow = self._records.get(keeper.flow.name)
             view = keeper.view
             if flow is not None:
-                places = view.landscape.partitions if view.is_active and view.landscape else ()
+                places = view.landscape.partitions if keeper.lead.term_s and view.landscape else ()
                 plan = functools.partial(self._plan_rows, keeper)
                 flow.tend([(p.topic, p.partition) for p in places], plan)
 
@@ -252,7 +251,7 @@ class Mirror:
         self.spark.streams.addListener(self.figures)
         flows = (*self.config.flows, *self.config.heartbeat_pairs)
         strongbox = Strongbox(security for flow in flows for security in all_securities(flow))
-        self._desk = Desk(desk_host(self.spark), self._take_receipts, self._write_standing, strongbox)
+        self._desk = Desk(self._term_of, desk_host(self.spark), self._take_receipts, self._write_standing, strongbox)
         self.spark.sparkContext.environment.update(self._desk.environment)
         for name in by_rows:
             self._records[name] = RecordsFlow(name, self.spark, self._take_batch, self._workspace)
@@ -295,7 +294,7 @@ class Mirror:
         now = time.monotonic()
         if now >= self._next_renewal and self._desk is not None:
             self._next_renewal = now + self._lease_s / RENEWALS
-            self._desk.renew({k.flow.name: seconds for k in self.keepers if (seconds := k.lead.renewal_s)})
+            self._desk.renew()
         if now >= self._restart_at:
             self._restart_queries(now)
         for keeper in self.keepers:
@@ -366,6 +365,9 @@ class Mirror:
                 keeper.write_progress_soon()
             elif not any(groups.is_busy for groups in self.groups if groups.flow is keeper.flow):
                 keeper.lead.note_rest()
+
+    def _term_of(self, flow: str) -> float:
+        return self._keeper(flow).lead.term_s
 
     def _keeper(self, flow: str) -> FlowKeeper:
         return next(k for k in self.keepers if k.flow.name == flow)

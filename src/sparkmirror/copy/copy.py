@@ -107,13 +107,13 @@ class Copy:
         with contextlib.suppress(ConnectionLostError, ProtocolError, BrokerError):
             self._adopt(connect_early(self.lease, self._source, self._target))
 
-    def run(self, hints: Mapping[Place, Standing]) -> Iterator[list[Receipt]]:
+    def run(self, hints: Mapping[Place, Standing], seconds: float) -> Iterator[list[Receipt]]:
         """Copy until the lease ends; yields what the grantor is told, about once a second.
 
-        `hints` say where a predecessor left off.
+        `hints` say where a predecessor left off. It lasts for `seconds`, unless the grantor says otherwise.
         """
         self._started = time.monotonic()
-        self._deadline = self._started + self.lease.seconds
+        self._deadline = self._started + seconds
         next_receipts = self._started + RECEIPTS_EVERY_S
         cursors = self._roster.cursors
         for cursor in cursors:

@@ -120,7 +120,7 @@ class Heartbeat:
 class Lease:
     """What a task needs to know. `unguarded_wait_s`: see `copy.position`. `heartbeats`: to be emitted meanwhile.
 
-    `seconds`: how long it may last, unless whoever gave it says more. `is_calm`: nothing has happened for a while.
+    `seconds`: how long it may last if nobody renews it. `is_calm`: nothing has happened for a while.
     `storage` None: under the usual names.
     `fence` is higher than that of every earlier lease of the flow, by `FENCE_STEP` at least: markers carry it.
     """

@@ -24,6 +24,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import threading
 import time
 import uuid
 from collections.abc import Collection
@@ -102,6 +103,7 @@ class Claims:
         self._since_ms = -1
         self._longest_s = 0.0
         self._base = 0
+        self._lock = threading.RLock()  # the lead is kept on a thread of its own
 
     def claim_producer_id(self) -> int:
         """The flow's producer id: the one claimed first, ours or not. It never changes, so it is asked for once."""
@@ -112,25 +114,25 @@ class Claims:
         return self._producer_id
 
     def _claim(self) -> None:
-        self._topic.ensure()
+        with self._lock:
+            self._topic.ensure()
         self.refresh()
         if self._producer_id is None:
             drawn = draw_producer_id(self._cluster)
-            self._topic.append(0, [(_dump({"claim": self.driver}), _dump({"producer_id": drawn}))])
+            self._append((_dump({"claim": self.driver}), _dump({"producer_id": drawn})))
             self.refresh()
 
     def claim_origins(self, places: Collection[Place]) -> dict[Place, int]:
         """Producer ids of single partitions: those claimed first, ours or not."""
         if missing := [place for place in places if place not in self._origins]:
-            self._topic.append(
-                0,
-                [
+            self._append(
+                *(
                     (
                         _dump({"origin": list(place), "claim": self.driver}),
                         _dump({"producer_id": draw_producer_id(self._cluster)}),
                     )
                     for place in missing
-                ],
+                )
             )
             self.refresh()
         return {place: self._origins[place] for place in places if place in self._origins}
@@ -146,12 +148,12 @@ class Claims:
 
     def note_made(self, topic: str, made: MadeTopic) -> None:
         """The mirror made this remote topic, so it may raise its limits."""
-        self._topic.append(0, [(_dump({"made": topic}), _dump(made.to_value()))])
+        self._append((_dump({"made": topic}), _dump(made.to_value())))
         self.refresh()
 
     def note_configs(self, topic: str, configs: SetConfigs) -> None:
         """The mirror sets these on a remote topic: said before it is done."""
-        self._topic.append(0, [(_dump({"configs": topic}), _dump(configs.to_value()))])
+        self._append((_dump({"configs": topic}), _dump(configs.to_value())))
         self.refresh()
 
     def release(self) -> None:
@@ -174,9 +176,10 @@ class Claims:
 
     def refresh(self) -> None:
         """Read what was written since."""
-        for record in self._topic.read({0: self._next}):
-            self._next = record.offset + 1
-            self._note(record)
+        with self._lock:
+            for record in self._topic.read({0: self._next}):
+                self._next = record.offset + 1
+                self._note(record)
 
     def _say(self, *, released: bool, unsure: bool = False) -> int:
         value: dict[str, object] = {
@@ -196,7 +199,11 @@ class Claims:
             value["unsure"] = True
         if self._base:
             value["base"] = self._base
-        return self._base + self._topic.append(0, [(_dump({"leader": self._source}), _dump(value))])
+        return self._base + self._append((_dump({"leader": self._source}), _dump(value)))
+
+    def _append(self, *records: tuple[bytes, bytes]) -> int:
+        with self._lock:
+            return self._topic.append(0, records)
 
     def _note(self, record: InternalRecord) -> None:
         key, value = parse_object(record.key), parse_object(record.value)

@@ -37,7 +37,7 @@ class SetConfigs:
 
 @dataclass(slots=True)
 class TopicMemory:
-    """By remote topic. Not for use from two threads."""
+    """By remote topic. One thread notes, others may read."""
 
     made: dict[str, MadeTopic] = field(default_factory=dict)
     configs: dict[str, SetConfigs] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class TopicMemory:
         """Remote topic -> its source topic, of those made from this cluster that still have the id in `ids`."""
         return {
             remote: made.source
-            for remote, made in self.made.items()
+            for remote, made in list(self.made.items())
             if made.source_cluster == source_cluster and made.topic_id == ids.get(remote)
         }
 

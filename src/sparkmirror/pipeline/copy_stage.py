@@ -41,11 +41,11 @@ def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
         if not lease.is_calm:  # else nothing waits for it
             copy.warm_up()
         yield []  # Spark sets up a worker's output at its first rows, which takes long: not while copying
-        hints = cord.wait_for_turn(lease.lease_id)
-        if hints is None:
+        turn = cord.wait_for_turn(lease.lease_id)
+        if turn is None:
             return
         with beating(lease.heartbeats):
-            yield from copy.run(hints)
+            yield from copy.run(turn.hints, turn.seconds)
     finally:
         copy.close()
         cord.close()

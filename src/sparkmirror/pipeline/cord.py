@@ -8,7 +8,7 @@ import os
 import socket
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sparkmirror.copy.receipt import Receipt, to_row
 from sparkmirror.errors import ConnectionLostError
@@ -18,6 +18,13 @@ CONNECT_TIMEOUT_S = 20.0
 READ_BYTES = 1 << 16
 MOST_RECEIPTS = 10_000  # in a line
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "SPARKMIRROR_DESK", "SPARKMIRROR_DESK_TOKEN"
+
+
+class Turn(NamedTuple):
+    """A lease may begin: where a predecessor left off, by partition, and for how long."""
+
+    hints: Mapping[tuple[str, int], Standing]
+    seconds: float
 
 
 class Cord:
@@ -64,12 +71,13 @@ class Cord:
         answer = self._ask({"ask": "security", "owner": owner})
         return str(answer["security"]) if answer else ""
 
-    def wait_for_turn(self, lease_id: str) -> dict[tuple[str, int], Standing] | None:
-        """Hints by partition when the lease may begin; None if it is void."""
+    def wait_for_turn(self, lease_id: str) -> Turn | None:
+        """None if the lease is void."""
         answer = self._ask({"ask": "lease", "lease": lease_id})
         if not answer or "go" not in answer:
             return None
-        return {(topic, partition): Standing(*hint) for topic, partition, *hint in answer["go"]}
+        hints = {(topic, partition): Standing(*hint) for topic, partition, *hint in answer["go"]}
+        return Turn(hints, float(answer["seconds"]))
 
     def hear(self) -> float | None:
         """For how many more seconds the lease may last, 0: it must end. None if nothing was said."""

@@ -5,7 +5,8 @@ Planner, copy and driver are different processes, so they talk over a small sock
     planner -> {"ask":"round","after":2}               waits until a round is due      <- {"round":4}
     planner -> {"ask":"leases","round":4}                                              <- {"leases":[...]}
     task    -> {"ask":"security","owner":"A->B ..."}                                   <- {"security":"..."} locked
-    task    -> {"ask":"lease","lease":"4.0"}           waits for its predecessors      <- {"go":[[topic,0,...]]}
+    task    -> {"ask":"lease","lease":"4.0"}           waits for its predecessors      <- {"go":[[topic,0,...]],
+                                                                                           "seconds":20.0}
     task    -> {"receipts":[[...],...]}                as things happen
     task    -> {"ask":"note","lease":"4.0","after":7,…} to be written, behind its 7th receipts <- {"noted":true}
     task    <- {"more":20.0}                           it may last so many seconds from now on
@@ -28,7 +29,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -115,14 +116,17 @@ class Desk:
 
     def __init__(
         self,
+        term_of: Callable[[str], float],
         host: str = "127.0.0.1",
         on_receipts: Callable[[list[Receipt]], None] = lambda _: None,
         on_note: Callable[[str, Place, Standing], None] = lambda *_: None,
         strongbox: Strongbox | None = None,
     ) -> None:
+        """`term_of`: how long a lease of a flow may last from now on, 0: not at all."""
         self.on_receipts = on_receipts
         self.on_note = on_note
         self.strongbox = strongbox or Strongbox()
+        self._term_of = term_of
         self.token = secrets.token_hex(16)
         self.changed = threading.Condition()
         self._rounds: dict[int, Round] = {}
@@ -196,12 +200,12 @@ class Desk:
                 state.end()
             self.changed.notify_all()
 
-    def renew(self, seconds: Mapping[str, float]) -> None:
-        """Leases of these flows may last so long from now on."""
+    def renew(self) -> None:
+        """Leases may last another term, where there is one."""
         with self.changed:
             for state in self._states():
-                if state.lease.flow in seconds:
-                    state.renew(seconds[state.lease.flow])
+                if seconds := self._term_of(state.lease.flow):
+                    state.renew(seconds)
 
     def holds(self, flow: str) -> bool:
         """Whether a task copies the flow, or may still begin to."""
@@ -260,8 +264,8 @@ class Desk:
                 if number < self._newest:
                     state.end()
 
-    def _await_turn(self, state: LeaseState) -> Sequence[Any] | None:
-        """Wait until no earlier lease of the flow can write; then the newest hints."""
+    def _await_turn(self, state: LeaseState) -> dict[str, Any] | None:
+        """Wait until no earlier lease of the flow can write; then the newest hints, and how long it may last."""
         number = next(n for n, r in self._rounds.items() if state.lease.lease_id in r.states)
 
         def free() -> bool:
@@ -277,13 +281,14 @@ class Desk:
 
         with self.changed:
             self.changed.wait_for(free)
-            if self._closed or state.phase is Phase.DONE:
+            seconds = self._term_of(state.lease.flow)
+            if self._closed or state.phase is Phase.DONE or not seconds:
                 return None
             state.phase = Phase.GOING
             self.changed.notify_all()
             wanted = ((p.topic, p.partition) for p in state.lease.partitions)
             known = ((t, p, self._hints.get((state.lease.flow, t, p))) for t, p in wanted)
-            return [[t, p, *hint] for t, p, hint in known if hint]
+            return {"go": [[t, p, *hint] for t, p, hint in known if hint], "seconds": seconds}
 
     def _find(self, lease_id: str) -> LeaseState | None:
         return next((r.states[lease_id] for r in self._rounds.values() if lease_id in r.states), None)
@@ -374,11 +379,11 @@ class _Handler:
             return
         done: Sequence[Any] | None = None
         try:
-            hints = self.desk._await_turn(state)
-            if hints is None:
+            turn = self.desk._await_turn(state)
+            if turn is None:
                 self.tell({"end": True})
                 return
-            self.tell({"go": hints})
+            self.tell(turn)
             self.desk._note_gone(state)
             said = self._hear()
             while said and "receipts" in said:

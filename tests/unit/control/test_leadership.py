@@ -9,7 +9,7 @@ from sparkmirror.control.leadership import (
     is_running,
     is_vacant,
     next_fence,
-    renewal_s,
+    term_s,
     unguarded_s,
 )
 from sparkmirror.offsets.claims import Leadership
@@ -45,7 +45,7 @@ def test_leases_of_the_leader_before_are_waited_for() -> None:
 
 
 def test_no_lease_is_renewed_beyond_the_word_that_its_driver_leads() -> None:
-    assert (renewal_s(0, 10), renewal_s(15, 10), renewal_s(20, 10), renewal_s(99, 10)) == (20, 5, 0, 0)
+    assert (term_s(0, 10), term_s(15, 10), term_s(20, 10), term_s(99, 10)) == (20, 5, 0, 0)
 
 
 def test_leases_of_nobody_of_its_own_and_of_one_that_has_released_are_not() -> None:

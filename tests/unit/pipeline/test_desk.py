@@ -25,6 +25,8 @@ from sparkmirror.pipeline.desk import Desk, Phase
 from sparkmirror.topology.standing import Standing
 from tests.support.kafka_client import await_condition
 
+TERM_S = 5.0
+
 
 def lease(lease_id: str, flow: str = "A->B") -> Lease:
     here = ClusterAddress(alias="A", bootstrap=("127.0.0.1:1",))
@@ -42,7 +44,7 @@ def lease(lease_id: str, flow: str = "A->B") -> Lease:
 
 @pytest.fixture
 def desk() -> Iterator[Desk]:
-    one = Desk()
+    one = Desk(lambda _: TERM_S)
     yield one
     one.close()
 
@@ -53,6 +55,12 @@ def cords(desk: Desk) -> Iterator[list[Cord]]:
     yield made
     for cord in made:
         cord.close()
+
+
+def hints_of(cord: Cord, lease_id: str) -> object:
+    """None if it gets no turn."""
+    turn = cord.wait_for_turn(lease_id)
+    return turn and turn.hints
 
 
 class Waiting(threading.Thread):
@@ -94,17 +102,17 @@ def test_a_second_attempt_takes_the_lease_that_the_first_did_not_live_to_ask_for
     batch = pa.record_batch({"lease": [lease("0.a").to_json()]})
     task = Waiting(lambda: list(copy_leases([batch])))
     assert desk.wait(first.going, 5), "else its partitions wait until the round's start is given up"
-    assert cords[0].wait_for_turn("0.a") is None, "a third attempt finds it taken"
+    assert hints_of(cords[0], "0.a") is None, "a third attempt finds it taken"
     desk.recall()
     task.get()
 
 
 def test_a_task_waits_until_its_predecessor_is_done_and_gets_its_positions(desk: Desk, cords: list[Cord]) -> None:
     first = desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     assert first.going()
     desk.publish([lease("1.a")])
-    second = Waiting(lambda: cords[1].wait_for_turn("1.a"))
+    second = Waiting(lambda: hints_of(cords[1], "1.a"))
     assert desk.wait(lambda: desk._rounds[1].states["1.a"].phase is Phase.THERE, 5)
     assert second.is_alive()
     cords[0].tell_done({("t", 0): Standing(5, 4, 5)})
@@ -114,12 +122,12 @@ def test_a_task_waits_until_its_predecessor_is_done_and_gets_its_positions(desk:
 
 def test_a_task_is_relieved_only_when_all_its_successors_are_there(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     desk.publish([lease("1.a"), lease("1.b")])
-    first = Waiting(lambda: cords[1].wait_for_turn("1.a"))
+    first = Waiting(lambda: hints_of(cords[1], "1.a"))
     assert desk.wait(lambda: desk._rounds[1].states["1.a"].phase is Phase.THERE, 5)
     assert not is_readable(cords[0], 0.1)
-    second = Waiting(lambda: cords[2].wait_for_turn("1.b"))
+    second = Waiting(lambda: hints_of(cords[2], "1.b"))
     assert is_readable(cords[0], 5)
     cords[0].tell_done({})
     assert (first.get(), second.get()) == ({}, {})
@@ -127,17 +135,17 @@ def test_a_task_is_relieved_only_when_all_its_successors_are_there(desk: Desk, c
 
 def test_where_slots_are_short_nobody_waits_in_one(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     desk.publish([lease("1.a"), lease("1.b")], at_once=True)
     assert is_readable(cords[0], 5), "before any successor is there"
     cords[0].tell_done({})
-    assert (cords[1].wait_for_turn("1.a"), cords[2].wait_for_turn("1.b")) == ({}, {})
+    assert (hints_of(cords[1], "1.a"), hints_of(cords[2], "1.b")) == ({}, {})
 
 
 def test_a_flow_that_has_no_lease_in_a_round_ends(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a"), lease("0.b", flow="B->A")])
-    assert cords[0].wait_for_turn("0.a") == {}
-    assert cords[1].wait_for_turn("0.b") == {}
+    assert hints_of(cords[0], "0.a") == {}
+    assert hints_of(cords[1], "0.b") == {}
     desk.publish([lease("1.a")])
     assert is_readable(cords[1], 5)
     assert not is_readable(cords[0], 0.1)
@@ -149,16 +157,16 @@ def is_readable(cord: Cord, timeout_s: float) -> bool:
 
 def test_other_flows_are_not_waited_for(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     desk.publish([lease("1.b", flow="B->A")])
-    assert cords[1].wait_for_turn("1.b") == {}
+    assert hints_of(cords[1], "1.b") == {}
 
 
 def test_a_task_that_dies_is_noticed_and_its_successor_goes(desk: Desk, cords: list[Cord]) -> None:
     first = desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     desk.publish([lease("1.a")])
-    second = Waiting(lambda: cords[1].wait_for_turn("1.a"))
+    second = Waiting(lambda: hints_of(cords[1], "1.a"))
     cords[0].close()
     assert second.get() == {}
     assert first.states["0.a"].lost
@@ -167,16 +175,16 @@ def test_a_task_that_dies_is_noticed_and_its_successor_goes(desk: Desk, cords: l
 def test_leases_that_never_began_are_void_after_the_next_round(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
     desk.publish([lease("1.a")])
-    assert cords[0].wait_for_turn("0.a") is None
-    assert cords[1].wait_for_turn("1.a") == {}
-    assert cords[2].wait_for_turn("1.a") is None, "a lease is given once"
+    assert hints_of(cords[0], "0.a") is None
+    assert hints_of(cords[1], "1.a") == {}
+    assert hints_of(cords[2], "1.a") is None, "a lease is given once"
 
 
 def test_after_a_recall_nothing_begins_any_more(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a"), lease("0.b", flow="B->A")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     desk.publish([lease("1.a")])
-    second = Waiting(lambda: cords[1].wait_for_turn("1.a"))
+    second = Waiting(lambda: hints_of(cords[1], "1.a"))
     assert desk.wait(lambda: desk._rounds[1].states["1.a"].phase is Phase.THERE, 5)
     desk.recall()
     assert second.get() is None
@@ -187,26 +195,42 @@ def test_after_a_recall_nothing_begins_any_more(desk: Desk, cords: list[Cord]) -
 
 def test_a_recall_makes_the_cord_readable(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     assert cords[0].hear() is None
     desk.recall()
     assert is_readable(cords[0], 5) and cords[0].hear() == 0
-    desk.renew({"A->B": 5.0})
+    desk.renew()
     assert not is_readable(cords[0], 0.1), "it has ended"
 
 
 def test_leases_of_a_flow_are_renewed_and_none_that_waits(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a"), lease("0.b", flow="B->A")])
-    assert (cords[0].wait_for_turn("0.a"), cords[1].wait_for_turn("0.b")) == ({}, {})
+    assert (hints_of(cords[0], "0.a"), hints_of(cords[1], "0.b")) == ({}, {})
     desk.publish([lease("1.a"), lease("1.b", flow="B->A")])
-    second = Waiting(lambda: cords[2].wait_for_turn("1.b"))
+    second = Waiting(lambda: hints_of(cords[2], "1.b"))
     assert desk.wait(lambda: desk._rounds[1].states["1.b"].phase is Phase.THERE, 5)
     await_condition(lambda: desk._rounds[0].states["0.a"].has_gone, "the desk to have said go", 5)
-    desk.renew({"A->B": 5.0})
-    assert is_readable(cords[0], 5) and cords[0].hear() == 5.0
+    desk.renew()
+    assert is_readable(cords[0], 5) and cords[0].hear() == TERM_S
     assert is_readable(cords[1], 5) and cords[1].hear() == 0, "its successor is there"
     cords[1].tell_done({})
     assert second.get() == {}
+
+
+def test_a_lease_lasts_as_long_as_is_known_when_its_turn_comes_and_gets_none_if_nothing_is(
+    desk: Desk, cords: list[Cord]
+) -> None:
+    terms = {"A->B": 3.5, "B->A": 0.0}
+    desk._term_of = terms.__getitem__
+    current = desk.publish([lease("0.a"), lease("0.b", flow="B->A")])
+    turn = cords[0].wait_for_turn("0.a")
+    assert turn is not None and turn.seconds == 3.5
+    assert cords[1].wait_for_turn("0.b") is None
+    assert desk.wait(current.frays, 5) and not any(state.lost for state in current.states.values())
+    await_condition(lambda: current.states["0.a"].has_gone, "the desk to have said go", 5)
+    terms["A->B"] = 0.0
+    desk.renew()
+    assert not is_readable(cords[0], 0.1), "it is not renewed"
 
 
 def test_what_is_said_with_the_turn_is_heard_although_nothing_is_readable_any_more(desk: Desk) -> None:
@@ -214,8 +238,8 @@ def test_what_is_said_with_the_turn_is_heard_although_nothing_is_readable_any_mo
         cord = Cord(f"127.0.0.1:{server.getsockname()[1]}", "token")
         desk_side, _ = server.accept()
         with desk_side:
-            desk_side.sendall(b'{"go":[]}\n{"more":3.5}\n{"en')
-            assert cord.wait_for_turn("0.a") == {}
+            desk_side.sendall(b'{"go":[],"seconds":2.5}\n{"more":3.5}\n{"en')
+            assert hints_of(cord, "0.a") == {}
             assert cord.hear() == 3.5
             desk_side.sendall(b'd":true}\n')
             assert is_readable(cord, 5) and cord.hear() == 0
@@ -223,10 +247,10 @@ def test_what_is_said_with_the_turn_is_heard_although_nothing_is_readable_any_mo
 
 
 def test_a_cord_whose_desk_is_gone_ends_the_lease() -> None:
-    desk = Desk()
+    desk = Desk(lambda _: TERM_S)
     cord = Cord(desk.address, desk.token)
     desk.publish([lease("0.a")])
-    assert cord.wait_for_turn("0.a") == {}
+    assert hints_of(cord, "0.a") == {}
     desk.close()
     assert is_readable(cord, 5) and cord.hear() == 0
     cord.close()
@@ -236,7 +260,7 @@ def test_receipts_are_heard_before_the_end_of_their_lease(cords: list[Cord], des
     told: list[Receipt] = []
     desk.on_receipts = told.extend
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     receipts = [Receipt(flow="A->B", topic="t", partition=p, kind="copied", records=p, error="ä") for p in range(3)]
     cords[0].tell_receipts(receipts[:2])
     cords[0].tell_receipts(receipts[2:])
@@ -256,7 +280,7 @@ def test_what_must_be_known_is_written_behind_all_that_was_told(cords: list[Cord
     desk.on_receipts = take_slowly
     desk.on_note = lambda *note: log.append(note)
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     receipt = Receipt(flow="A->B", topic="t", partition=0, kind="copied")
     cords[0].tell_receipts([receipt])
     noting = Waiting(lambda: cords[0].note("0.a", ("t", 0), Standing(5)))
@@ -273,7 +297,7 @@ def test_nothing_is_written_for_a_lease_that_is_over_and_what_fails_is_told(cord
 
     desk.on_note = refuse
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     with pytest.raises(ConnectionLostError, match="nobody is there"):
         cords[0].note("0.a", ("t", 0), Standing(5))
     cords[0].tell_done({})
@@ -293,7 +317,7 @@ def test_a_note_that_is_being_written_when_its_lease_ends_is_waited_for_and_know
 
     desk.on_note = write_slowly
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     noting = Waiting(lambda: cords[0].note("0.a", ("t", 0), Standing(9)))
     assert begun.wait(5)
     cords[0].tell_done({("t", 0): Standing(5)})
@@ -313,14 +337,14 @@ def test_a_connection_that_cannot_be_served_does_not_silence_the_desk(
     monkeypatch.undo()
     desk.publish([lease("0.a")])
     cord = Cord(desk.address, desk.token)
-    assert cord.wait_for_turn("0.a") == {}
+    assert hints_of(cord, "0.a") == {}
     for one in (lost, cord):
         one.close()
 
 
 def test_who_notes_again_after_a_broken_connection_gets_a_new_one(cords: list[Cord], desk: Desk) -> None:
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     cords[0].note("0.a", ("t", 0), Standing(5))
     assert cords[0]._notes is not None
     cords[0]._notes.close()
@@ -339,7 +363,7 @@ def test_many_receipts_are_told_in_several_lines(
     told: list[list[Receipt]] = []
     desk.on_receipts = told.append
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     cords[0].tell_receipts([Receipt(flow="A->B", topic="t", partition=p, kind="copied") for p in range(5)])
     cords[0].tell_done({})
     assert desk.wait(lambda: not desk.holds("A->B"), 5)
@@ -349,7 +373,7 @@ def test_many_receipts_are_told_in_several_lines(
 def test_a_task_that_cannot_be_understood_is_cut_off(desk: Desk) -> None:
     first = desk.publish([lease("0.a")])
     cord = Cord(desk.address, desk.token)
-    assert cord.wait_for_turn("0.a") == {}
+    assert hints_of(cord, "0.a") == {}
     cord._send({"receipts": [["too", "few"]]})
     assert is_readable(cord, 5) and cord.hear() == 0
     assert desk.wait(first.ended, 5) and first.states["0.a"].lost
@@ -358,7 +382,7 @@ def test_a_task_that_cannot_be_understood_is_cut_off(desk: Desk) -> None:
 
 def test_where_a_flow_stood_is_forgotten_when_another_driver_leads(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
-    assert cords[0].wait_for_turn("0.a") == {}
+    assert hints_of(cords[0], "0.a") == {}
     cords[0].tell_done({("t", 0): Standing(5)})
     assert desk.wait(lambda: bool(desk.hints()), 5)
     desk.forget("B->A")
@@ -370,7 +394,7 @@ def test_where_a_flow_stood_is_forgotten_when_another_driver_leads(desk: Desk, c
 def test_closing_the_desk_frees_planners_and_tasks(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
     assert cords[0].next_round(-1) == 0
-    assert cords[2].wait_for_turn("0.a") == {}
+    assert hints_of(cords[2], "0.a") == {}
     planner = Waiting(lambda: cords[1].next_round(0))
     desk.close()
     assert planner.get() == 0

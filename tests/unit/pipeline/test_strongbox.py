@@ -34,7 +34,7 @@ def security(trust: Path) -> Security:
 
 @pytest.fixture
 def desk(security: Security, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    one = Desk(strongbox=Strongbox([security]))
+    one = Desk(lambda _: 1.0, strongbox=Strongbox([security]))
     for name, value in one.environment.items():
         monkeypatch.setenv(name, value)
     yield one
