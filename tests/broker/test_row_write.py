@@ -70,6 +70,18 @@ def test_compacted_and_append_time_logs(pair: Pair, topic: str, producer_id: int
     assert_same_log(java_reader, pair.source, stamped, pair.target, stamped, ignoring=["timestamp_type"], ends=True)
 
 
+def test_nothing_is_sent_that_may_not_be_any_more_and_it_goes_on_from_there(
+    pair: Pair, topic: str, producer_id: int, java_reader: JavaReader
+) -> None:
+    create_topic(pair.source, topic, 1)
+    create_topic(pair.target, topic, 1)
+    produce(pair.source, topic, ({"value": b"%d" % n} for n in range(10)))
+    write_flow_rows(pair.source, pair.target, topic, producer_id, may_write=lambda: False)
+    assert ends(pair.target, topic) == {0: 0}
+    assert write_flow_rows(pair.source, pair.target, topic, producer_id).facts == []
+    assert_same_log(java_reader, pair.source, topic, pair.target, topic, ends=True)
+
+
 def test_rows_that_come_again_are_not_written_again(
     pair: Pair, topic: str, producer_id: int, java_reader: JavaReader
 ) -> None:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
+import time
 
 import pytest
 
 from sparkmirror.embedded import KafkaCluster, start_clusters
 from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
-from tests.support.kafka_client import await_condition, create_topic, create_topic_on
+from tests.support.kafka_client import await_condition, create_topic, create_topic_on, produce
 from tests.support.lease_process import start_lease_process
 from tests.support.leases import ends, new_producer_id, run_lease
 from tests.support.load import THREE_DAYS_MS, small_load, standing_still_in_turns
@@ -23,6 +25,7 @@ from tests.support.same_log import assert_same_log
 KILLS = int(os.environ.get("KILLS", "5"))
 SEED = int(os.environ.get("SEED", str(random.randrange(10_000))))
 PARTITIONS = 4
+LEASE_S = 4.0
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -82,3 +85,22 @@ def test_kills_while_a_follower_stands_still(topic: str, java_reader: JavaReader
             kill_again_and_again(a, b, topic, producer_id, max(3, KILLS // 5))
         await_condition(lambda: run_lease(a, b, topic, producer_id, seconds=20).facts == [], "the rest", 90)
         assert_same_log(java_reader, a, topic, b, topic, mirrored="read_committed", ends=True)
+
+
+def test_a_lease_that_is_over_when_its_process_wakes_up_writes_nothing_more(pair: Pair, topic: str) -> None:
+    """Others may write by then. What was fetched for it meanwhile comes first when it wakes."""
+    create_topic(pair.source, topic, 1)
+    create_topic(pair.target, topic, 1)
+    produce(pair.source, topic, ({"value": b"%d" % n} for n in range(10)))
+    process = start_lease_process(
+        pair.source, pair.target, topic, new_producer_id(pair.target), seconds=LEASE_S, leases=1
+    )
+    assert process.stdout is not None and process.stdout.readline() == "lease\n"
+    await_condition(lambda: ends(pair.target, topic) == {0: 10}, "the first records", 30)
+    process.send_signal(signal.SIGSTOP)
+    produce(pair.source, topic, ({"value": b"%d" % n} for n in range(10)))
+    time.sleep(LEASE_S)  # until it is over
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert ends(pair.target, topic) == {0: 10}

@@ -1,6 +1,6 @@
 """One lease after the other in a process of its own, to be killed: what a Spark task does, without Spark.
 
-    python -m tests.support.lease_process SOURCE TARGET TOPIC PRODUCER_ID SECONDS UNGUARDED_WAIT_S
+    python -m tests.support.lease_process SOURCE TARGET TOPIC PRODUCER_ID SECONDS UNGUARDED_WAIT_S LEASES
 
 No lease is told where the last one stood: each finds its position in the target's log. Prints a line when a
 lease begins to copy.
@@ -18,9 +18,16 @@ ROOT = Path(__file__).parents[2]
 
 
 def start_lease_process(
-    source: str, target: str, topic: str, producer_id: int, *, seconds: float = 2.0, unguarded_wait_s: float = 0.0
+    source: str,
+    target: str,
+    topic: str,
+    producer_id: int,
+    *,
+    seconds: float = 2.0,
+    unguarded_wait_s: float = 0.0,
+    leases: int = 1_000_000,
 ) -> subprocess.Popen[str]:
-    arguments = [source, target, topic, str(producer_id), str(seconds), str(unguarded_wait_s)]
+    arguments = [source, target, topic, str(producer_id), str(seconds), str(unguarded_wait_s), str(leases)]
     return subprocess.Popen(
         [sys.executable, "-m", "tests.support.lease_process", *arguments],
         cwd=ROOT,
@@ -30,8 +37,8 @@ def start_lease_process(
 
 
 def main() -> None:
-    source, target, topic, producer_id, seconds, unguarded_wait_s = sys.argv[1:]
-    while True:
+    source, target, topic, producer_id, seconds, unguarded_wait_s, leases = sys.argv[1:]
+    for _ in range(int(leases)):
         print("lease", flush=True)
         facts = follow_lease(
             source,

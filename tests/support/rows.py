@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
 
@@ -39,6 +39,7 @@ def write_flow_rows(
     first: Mapping[int, int] | None = None,
     hints: Mapping[tuple[str, int], Standing] | None = None,
     rules: Rules | None = None,
+    may_write: Callable[[], bool] = lambda: True,
 ) -> Copied:
     """Each partition from `first` (else its start) up to the source's last stable offset as it is now."""
     rules = rules or Rules()
@@ -64,7 +65,7 @@ def write_flow_rows(
             note=copied.noted.__setitem__,
         )
         finder = FlowFinder(lease, here, beginner, (hints or {}).get, lambda: True)
-        write = RowWrite(lease, there, finder)
+        write = RowWrite(lease, there, finder, may_write=may_write)
         rows = itertools.chain.from_iterable(
             read_rows(source, topic, p, (first or {}).get(p), stop, isolation=rules.isolation)
             for p, stop in sorted(stops.items())

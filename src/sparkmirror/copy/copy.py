@@ -80,7 +80,7 @@ class Copy:
             self._source,
             self._target,
             unguarded_ok=self._unguarded_ok,
-            may_write=lambda: not self._ending and time.monotonic() < self._deadline,
+            may_write=lambda: not self._ending and not self._is_over,
             note_standing=self._note,
         )
         self._note_standing = note_standing
@@ -155,9 +155,14 @@ class Copy:
         return time.monotonic() - self._started >= self.lease.unguarded_wait_s
 
     def _ended(self) -> bool:
-        if self._ending or time.monotonic() >= self._deadline:
+        if self._ending or self._is_over:
             return True
         return self._has_end and self._roster.all_ended()
+
+    @property
+    def _is_over(self) -> bool:
+        """Somebody else may write by now. It is asked before each request: this process may have stood still."""
+        return time.monotonic() >= self._deadline
 
     # -- one turn of the loop
 
@@ -190,7 +195,7 @@ class Copy:
         if seconds == 0:
             self._ending = True
             self._links.ignore(self._grantor)
-        elif seconds is not None and time.monotonic() < self._deadline:  # else it came too late
+        elif seconds is not None and not self._is_over:  # else it came too late
             self._deadline = max(self._deadline, time.monotonic() + seconds)
 
     def _guarded(self, channel: Channel, work: Callable[[], None]) -> None:
@@ -201,6 +206,8 @@ class Copy:
 
     def _serve(self, side: Fetcher | Appender, events: int) -> None:
         if events & selectors.EVENT_WRITE:
+            if self._is_over and isinstance(side, Appender):
+                raise ConnectionLostError("the lease was over before all was sent")
             side.channel.flush()
         if events & selectors.EVENT_READ:
             for pending, frame in side.channel.receive():
@@ -261,9 +268,12 @@ class Copy:
         now = time.monotonic()
         for event in appender.take(tag, frame):
             self._roster.take_event(appender, event, now)
-        appender.send()
+        if not self._is_over:
+            appender.send()
 
     def _send(self, appender: Appender) -> None:
+        if self._is_over:
+            return
         self._guarded(appender.channel, appender.send)
         if self._links.appenders.get(appender.node) is appender:
             self._links.watch(appender)

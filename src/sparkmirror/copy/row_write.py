@@ -70,10 +70,17 @@ class RowFinder(Protocol):
 
 
 class RowWrite:
-    """One task's rows. `recall` becomes readable when nothing more may be written."""
+    """One task's rows. `recall` becomes readable when nothing more may be written, and `may_write` is asked before."""
 
     def __init__(
-        self, lease: Lease, target: Cluster, finder: RowFinder, *, codec: int = 0, recall: int | None = None
+        self,
+        lease: Lease,
+        target: Cluster,
+        finder: RowFinder,
+        *,
+        codec: int = 0,
+        recall: int | None = None,
+        may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         self._lease = lease
         self._target = target
@@ -89,6 +96,7 @@ class RowWrite:
         self._to_fill: list[Fills] = []
         self._held_bytes = lease.rules.bounds.held_bytes or HELD_BYTES
         self._selector = selectors.DefaultSelector()
+        self._may_write = may_write
         self._is_recalled = False
         if recall is not None:
             self._selector.register(recall, selectors.EVENT_READ, None)
@@ -202,6 +210,8 @@ class RowWrite:
 
     def _send(self) -> bool:
         """True if there may be more to send at once."""
+        if not self._may_go_on():
+            return False
         for appender in list(self._appenders.values()):
             self._guarded(appender, appender.send)
         fills = self._to_fill.copy()
@@ -213,6 +223,10 @@ class RowWrite:
                     filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
                     self._roster.take_event(leader, filled, time.monotonic())
         return bool(fills)
+
+    def _may_go_on(self) -> bool:
+        self._is_recalled = self._is_recalled or not self._may_write()
+        return not self._is_recalled
 
     def _poll(self, timeout_s: float) -> None:
         for appender in self._appenders.values():
@@ -226,7 +240,7 @@ class RowWrite:
                 self._guarded(key.data, lambda a=key.data, e=events: self._serve(a, e))  # type: ignore[misc]
 
     def _serve(self, appender: Appender, events: int) -> None:
-        if events & selectors.EVENT_WRITE:
+        if events & selectors.EVENT_WRITE and self._may_go_on():
             appender.channel.flush()
         if events & selectors.EVENT_READ:
             for pending, frame in appender.channel.receive():

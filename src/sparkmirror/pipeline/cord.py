@@ -79,6 +79,11 @@ class Cord:
         hints = {(topic, partition): Standing(*hint) for topic, partition, *hint in answer["go"]}
         return Turn(hints, float(answer["seconds"]))
 
+    def term(self, flow: str) -> float:
+        """For how many seconds rows of the flow may be written, 0: not at all."""
+        answer = self._ask({"ask": "term", "flow": flow})
+        return float(answer["seconds"]) if answer else 0.0
+
     def hear(self) -> float | None:
         """For how many more seconds the lease may last, 0: it must end. None if nothing was said."""
         seconds = None

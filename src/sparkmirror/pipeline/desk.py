@@ -9,6 +9,7 @@ Planner, copy and driver are different processes, so they talk over a small sock
                                                                                            "seconds":20.0}
     task    -> {"receipts":[[...],...]}                as things happen
     task    -> {"ask":"note","lease":"4.0","after":7,…} to be written, behind its 7th receipts <- {"noted":true}
+    task    -> {"ask":"term","flow":"A->B"}            of rows, which need no lease    <- {"seconds":20.0}
     task    <- {"more":20.0}                           it may last so many seconds from now on
     task    <- {"end":true}                            its successors wait, or it is recalled
     task    -> {"done":[[topic,partition,next,sequence,end],...]}
@@ -364,6 +365,8 @@ class _Handler:
             self.tell({"leases": self.desk._leases(int(ask["round"]))})
         elif kind == "security":
             self.tell({"security": self.desk.strongbox.lend(str(ask["owner"]))})
+        elif kind == "term":
+            self.tell({"seconds": self.desk._term_of(str(ask["flow"]))})
         elif kind == "note":
             topic, partition = ask["place"]
             standing = Standing(*ask["standing"])

@@ -35,6 +35,21 @@ def write_stage(lease: str, planned_at: float) -> Callable[[Iterator[pa.RecordBa
     return write_rows
 
 
+class _Term:
+    """For how long a task may write without asking the desk again: as long as the driver is known to lead."""
+
+    def __init__(self, flow: str, cord: Cord) -> None:
+        self._flow = flow
+        self._cord = cord
+        self._ask_at = 0.0
+
+    def lasts(self) -> bool:
+        asked_at = time.monotonic()
+        if asked_at >= self._ask_at:
+            self._ask_at = asked_at + self._cord.term(self._flow) / 2
+        return asked_at < self._ask_at
+
+
 def _of_this_task(lease: Lease) -> Lease:
     """A second attempt fences off the first."""
     context = TaskContext.get()
@@ -64,7 +79,7 @@ def _write(lease: Lease, batches: Iterator[pa.RecordBatch], cord: Cord, planned_
         progress.read_place,
         unguarded_ok=lambda: time.time() - planned_at >= lease.unguarded_wait_s,
     )
-    write = RowWrite(lease, target, finder, recall=cord.fileno())
+    write = RowWrite(lease, target, finder, recall=cord.fileno(), may_write=_Term(lease.flow, cord).lasts)
     try:
         yield from write.run(iter(batches))
     finally:

@@ -233,6 +233,13 @@ def test_a_lease_lasts_as_long_as_is_known_when_its_turn_comes_and_gets_none_if_
     assert not is_readable(cords[0], 0.1), "it is not renewed"
 
 
+def test_who_writes_rows_asks_for_how_long_it_may(desk: Desk, cords: list[Cord]) -> None:
+    assert cords[0].term("A->B") == TERM_S
+    assert not is_readable(cords[0], 0.1), "nothing is said unasked"
+    desk._term_of = lambda _: 0.0
+    assert cords[0].term("A->B") == 0
+
+
 def test_what_is_said_with_the_turn_is_heard_although_nothing_is_readable_any_more(desk: Desk) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         cord = Cord(f"127.0.0.1:{server.getsockname()[1]}", "token")
