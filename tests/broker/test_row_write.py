@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sparkmirror.copy.lease import CONTINUE, NEVER, TRANSACTIONS, Rules
+from sparkmirror.copy.receipt import WAITING
 from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import create_topic, produce
@@ -76,7 +77,8 @@ def test_nothing_is_sent_that_may_not_be_any_more_and_it_goes_on_from_there(
     create_topic(pair.source, topic, 1)
     create_topic(pair.target, topic, 1)
     produce(pair.source, topic, ({"value": b"%d" % n} for n in range(10)))
-    write_flow_rows(pair.source, pair.target, topic, producer_id, may_write=lambda: False)
+    barred = write_flow_rows(pair.source, pair.target, topic, producer_id, may_write=lambda: False)
+    assert [(fact.kind, fact.error) for fact in barred.receipts] == [(WAITING, "another driver may lead")]
     assert ends(pair.target, topic) == {0: 0}
     assert write_flow_rows(pair.source, pair.target, topic, producer_id).facts == []
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, ends=True)

@@ -192,15 +192,15 @@ class FlowKeeper:
         self._wake.set()
 
     def write_progress(self) -> None:
-        """Who stands by leaves it to the leader."""
+        """Who stands by leaves it to the leader, and so does who may have been followed by one."""
         self._written_at = time.monotonic()
-        if self.view.leads:
+        if self.lead.is_sure:
             self.progress.write()
 
     def write_standing(self, place: Place, standing: Standing) -> None:
         """A task wants it known before it appends anything."""
-        if not self.view.leads:
-            raise ConnectionLostError("another driver leads: nothing is written for this one's leases")
+        if not self.lead.is_sure:
+            raise ConnectionLostError("another driver may lead: nothing is written for this one's leases")
         self.progress.write_now(place, standing)
 
     def write_facts(self) -> None:

@@ -11,18 +11,19 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.leadership import is_vacant, longest_lease_s, next_fence, term_s, unguarded_s
 from sparkmirror.control.view import View
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
+from sparkmirror.net.deadline import deadline
 from sparkmirror.offsets.claims import Claims
 
 log = logging.getLogger("sparkmirror.flow")
 
 CONFIRM_EVERY_S = 2.0
-LONGEST_PAUSE_S = 10.0
 
 
 class Lead:
@@ -41,6 +42,7 @@ class Lead:
         self._changed = changed
         self._allowed = threading.Event()
         self._has_led = False
+        self._takes = -1  # how often the lead was taken when it was taken here
         self._said_leads: bool | None = None
         self._last_generation = -1
         self._last_change = self._confirmed_at = time.monotonic()
@@ -65,9 +67,8 @@ class Lead:
             return
         self._look()
         silent_s = time.monotonic() - self._last_change
-        if self._allowed.is_set() and (
-            not self._has_led or is_vacant(self._claims.leader, silent_s, self._flow.lease_s)
-        ):
+        is_free = self._claims.leads() or is_vacant(self._claims.leader, silent_s, self._flow.lease_s)
+        if self._allowed.is_set() and (is_free or not self._has_led):
             prepare()
             self._take()
 
@@ -80,7 +81,10 @@ class Lead:
         if not release or not self._view.leads or self._thread.is_alive():  # it waits for the target, and so would this
             return
         try:
-            self._claims.release()
+            with self._in_time():
+                self._look()
+                if self._view.leads:
+                    self._claims.release()
         except SparkmirrorError as error:
             log.debug("flow %s: the lead was not released: %s", self._flow.name, error)
 
@@ -93,10 +97,17 @@ class Lead:
             if self._ended or not self._view.leads:
                 continue
             try:
-                self._confirm()
+                with self._in_time():
+                    self._confirm()
                 self._why_unconfirmed, pause_s = "", every_s
-            except SparkmirrorError as error:
-                self._why_unconfirmed, pause_s = str(error), min(2 * pause_s, LONGEST_PAUSE_S)
+            except Exception as error:  # whatever it is: without this thread nothing would be copied any more
+                log.debug("flow %s: the lead was not confirmed", self._flow.name, exc_info=error)
+                self._why_unconfirmed = str(error) or type(error).__name__
+                pause_s = min(2 * pause_s, self._flow.lease_s / 2)
+
+    def _in_time(self) -> AbstractContextManager[None]:
+        """A broker that hangs may be followed by another, which is asked while leases last."""
+        return deadline(self._flow.lease_s / 2, "lease.seconds")
 
     def _confirm(self) -> None:
         self._look()
@@ -111,35 +122,39 @@ class Lead:
 
     def _take(self) -> None:
         """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
-        if left_s := unguarded_s(self._claims.leader, self._claims.driver, self._flow.lease_s):
-            self._unguarded_until = time.monotonic() + left_s
         self._has_led = True
-        self._say()
+        asked_at = time.monotonic()
+        self._claims.lead(self.longest_s)
+        self._takes = self._claims.takes
+        self._unguarded_until = time.monotonic() + unguarded_s(self._claims.before, self._flow.lease_s)
+        self._note(asked_at)
 
     def _say(self) -> None:
         asked_at = time.monotonic()
-        self._view.generation = self._claims.lead(self.longest_s)
+        self._claims.lead(self.longest_s)
         self._note(asked_at)
 
     def _note(self, asked_at: float) -> None:
+        """Another that led between two records of this driver has written: then it must be taken as from any other."""
         has_lapsed = self._view.is_active and not self.term_s
-        self._confirmed_at = asked_at
-        self._note_halt()
         leader = self._claims.leader
         generation = leader.generation if leader else -1
         if generation != self._last_generation:
             self._last_generation, self._last_change = generation, time.monotonic()
-        leads = self._claims.leads()
-        if leads == self._said_leads or not self._has_led:
-            if has_lapsed:
-                self._changed()
-            return
-        self._view.leads = self._said_leads = leads
+        leads = self._claims.leads() and self._claims.takes == self._takes
+        is_news = self._has_led and leads != self._said_leads
+        if is_news:
+            self._view.leads = self._said_leads = leads
         if leads:
+            self._view.generation = generation
+        self._confirmed_at = asked_at
+        self._note_halt()
+        if is_news and leads:
             log.info("flow %s: leads, with producer id %d", self._flow.name, self._claims.claim_producer_id())
-        else:
+        elif is_news:
             log.warning("flow %s: another driver leads, standing by", self._flow.name)
-        self._changed()
+        if is_news or has_lapsed:
+            self._changed()
 
     # -- halts
 
@@ -157,12 +172,13 @@ class Lead:
     @property
     def owes_rest(self) -> bool:
         """Whether it leads a halted flow and `note_rest` was not called yet."""
-        return self._view.leads and self._view.halt is not None and self._claims.rested != self._view.halt.number
+        halt = self._view.halt
+        return self._view.leads and halt is not None and self._claims.rested != halt.number
 
     def note_rest(self) -> None:
         """Nothing of the halted flow is under way, and its progress is written: whoever halted it waits for this."""
-        if self._view.halt is not None:
-            self._claims.rested = self._view.halt.number
+        if halt := self._view.halt:
+            self._claims.rested = halt.number
             self._due.set()
 
     # -- what leases need to know of it
@@ -179,11 +195,19 @@ class Lead:
 
     @property
     def longest_s(self) -> float:
-        """How long a lease lasts from when it was given or renewed: leader records say it to who takes over."""
+        """How long a lease lasts after its driver last read that it leads. Leader records say it to who takes over."""
         return longest_lease_s(self._flow.lease_s)
 
     @property
     def term_s(self) -> float:
         """How long leases may last from now on, 0: none may."""
-        unconfirmed_s = time.monotonic() - self._confirmed_at
-        return term_s(unconfirmed_s, self._flow.lease_s) if self._view.is_active else 0.0
+        return self._left_s if self._view.is_active else 0.0
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is known that this driver leads, also if the flow is halted."""
+        return self._view.leads and self._left_s > 0
+
+    @property
+    def _left_s(self) -> float:
+        return term_s(time.monotonic() - self._confirmed_at, self._flow.lease_s)

@@ -17,7 +17,7 @@ def silence_limit_s(lease_s: float) -> float:
 
 
 def longest_lease_s(lease_s: float) -> float:
-    """How long a lease lasts after its driver was last heard."""
+    """How long a lease lasts after its driver last read that it leads."""
     return LONGEST_LEASE * lease_s
 
 
@@ -38,9 +38,9 @@ def is_vacant(leader: Leadership | None, silent_s: float, lease_s: float) -> boo
     return leader is None or leader.released or silent_s > silence_limit_s(lease_s)
 
 
-def unguarded_s(earlier: Leadership | None, driver: str, lease_s: float) -> float:
-    """How long leases of the leader before `driver` may still write."""
-    if earlier is None or not earlier.leaves_leases or earlier.driver == driver:
+def unguarded_s(earlier: Leadership | None, lease_s: float) -> float:
+    """How long leases of whoever led before may still write."""
+    if earlier is None or not earlier.leaves_leases:
         return 0.0
     return (earlier.longest_s or longest_lease_s(lease_s)) + SKEW_MARGIN_S
 

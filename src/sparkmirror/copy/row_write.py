@@ -97,7 +97,7 @@ class RowWrite:
         self._held_bytes = lease.rules.bounds.held_bytes or HELD_BYTES
         self._selector = selectors.DefaultSelector()
         self._may_write = may_write
-        self._is_recalled = False
+        self._is_recalled = self._is_barred = False
         if recall is not None:
             self._selector.register(recall, selectors.EVENT_READ, None)
 
@@ -105,7 +105,7 @@ class RowWrite:
         """Write all rows; yields receipts about once a second. What is stopped is in them, and not written."""
         due = time.monotonic() + RECEIPTS_EVERY_S
         more = True
-        while not self._is_recalled and (more or not self._is_done()):
+        while not self._is_recalled and not self._is_barred and (more or not self._is_done()):
             self._find_lost()
             more = self._take_rows(rows)
             self._queue_pieces()
@@ -115,6 +115,8 @@ class RowWrite:
             if time.monotonic() >= due:
                 due = time.monotonic() + RECEIPTS_EVERY_S
                 yield self._roster.book.take()
+        if self._is_barred:
+            self._leave(rows)
         yield self._roster.book.take()
 
     def standings(self) -> dict[tuple[str, int], Standing]:
@@ -147,10 +149,13 @@ class RowWrite:
         if batch is None:
             return False
         for topic, partition, part in split_rows(batch):
-            cursor = self._cursors.get((topic, partition)) or self._open(topic, partition)
+            cursor = self._find_cursor(topic, partition)
             if cursor.state is not State.STOPPED:
                 self._feeds[cursor].offer(part)
         return True
+
+    def _find_cursor(self, topic: str, partition: int) -> Cursor:
+        return self._cursors.get((topic, partition)) or self._open(topic, partition)
 
     def _open(self, topic: str, partition: int) -> Cursor:
         leased, base = self._finder.open(topic, partition)
@@ -225,8 +230,8 @@ class RowWrite:
         return bool(fills)
 
     def _may_go_on(self) -> bool:
-        self._is_recalled = self._is_recalled or not self._may_write()
-        return not self._is_recalled
+        self._is_barred = self._is_barred or not self._may_write()
+        return not self._is_barred
 
     def _poll(self, timeout_s: float) -> None:
         for appender in self._appenders.values():
@@ -325,8 +330,19 @@ class RowWrite:
         cursor.stop()
         self._roster.book.note_fact(cursor.place, WAITING, reason)
 
+    def _leave(self, rows: Iterator[pa.RecordBatch]) -> None:
+        """Say of each partition that has rows left that they were not written."""
+        left = {self._find_cursor(topic, partition) for batch in rows for topic, partition, _ in split_rows(batch)}
+        left |= {cursor for cursor in self._feeds if not self._is_written(cursor)}
+        for cursor in left:
+            if cursor.state is not State.STOPPED:
+                self._give_up(cursor, "another driver may lead")
+
     def _is_done(self) -> bool:
-        return all(c.state is State.STOPPED or (f.is_empty and c.is_drained) for c, f in self._feeds.items())
+        return all(map(self._is_written, self._feeds))
+
+    def _is_written(self, cursor: Cursor) -> bool:
+        return cursor.state is State.STOPPED or (self._feeds[cursor].is_empty and cursor.is_drained)
 
     def _longest_wait(self) -> float:
         busy = self._roster.lost or any(feed.backlog for feed in self._feeds.values())

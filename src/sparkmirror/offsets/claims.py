@@ -90,6 +90,8 @@ class Claims:
     def __init__(self, cluster: Cluster, storage: Storage, replication_factor: int) -> None:
         self.driver = uuid.uuid4().hex
         self.leader: Leadership | None = None
+        self.before: Leadership | None = None  # whoever led when this driver took the lead
+        self.takes = 0  # times that it did
         self.halt: Halt | None = None
         self.seen: Seen | None = None  # told with the next leader record
         self.rested = -1  # the number of the halt for which all has come to its end
@@ -193,8 +195,8 @@ class Claims:
             value["released"] = True
         if seen := self.seen or (self.leader.seen if self.leader else None):
             value["seen"] = seen.to_value()
-        if self.halt:
-            value |= {"halt": self.halt.to_repeat(), "at_rest": self.rested == self.halt.number}
+        if halt := self.halt:
+            value |= {"halt": halt.to_repeat(), "at_rest": self.rested == halt.number}
         if unsure:
             value["unsure"] = True
         if self._base:
@@ -219,7 +221,15 @@ class Claims:
         else:
             note_in_memory(self.memory, record)
             if leader := parse_leadership(record, self._source):
-                self.leader, self._base = leader, max(self._base, leader.base)
+                self._note_leader(leader)
+
+    def _note_leader(self, leader: Leadership) -> None:
+        self._base = max(self._base, leader.base)
+        led, earlier = self.leads(), self.leader
+        self.leader = follow(earlier, leader)
+        if self.leads() and not led:
+            self.before = earlier
+            self.takes += 1
 
 
 def read_leader(cluster: Cluster, storage: Storage) -> tuple[Leadership | None, Halt | None]:
@@ -233,7 +243,8 @@ def read_leader(cluster: Cluster, storage: Storage) -> tuple[Leadership | None, 
     for records in (topic.read_last(0, LOOK_BACK), topic.read()):
         halts = []
         for record in records:
-            leader = parse_leadership(record, storage.source) or leader
+            if found := parse_leadership(record, storage.source):
+                leader = follow(leader, found)
             if parse_object(record.key).get("halt") == storage.source:
                 halts.append(parse_halt(parse_object(record.value), record.offset))
         halt = halts[-1] if halts else (leader.halt if leader else None)
@@ -293,6 +304,12 @@ def parse_leadership(record: InternalRecord, source_alias: str) -> Leadership | 
         base=base,
         unsure=bool(value.get("unsure")),
     )
+
+
+def follow(earlier: Leadership | None, found: Leadership) -> Leadership:
+    """Who leads when this record is read. A driver that releases another's lead has not seen that one: it is void."""
+    is_void = found.released and not found.unsure and earlier is not None and earlier.driver != found.driver
+    return earlier if is_void and earlier is not None else found
 
 
 def draw_producer_id(cluster: Cluster) -> int:

@@ -37,7 +37,7 @@ class SetConfigs:
 
 @dataclass(slots=True)
 class TopicMemory:
-    """By remote topic. One thread notes, others may read."""
+    """By remote topic. One thread at a time notes, others may read."""
 
     made: dict[str, MadeTopic] = field(default_factory=dict)
     configs: dict[str, SetConfigs] = field(default_factory=dict)

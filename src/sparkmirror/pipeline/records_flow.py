@@ -76,7 +76,7 @@ class RecordsFlow:
             self._standings.clear()
 
     def tend(self, places: Collection[Place], plan: Callable[[], Lease | None]) -> None:
-        """Let the query run for exactly these partitions: none while another driver leads."""
+        """Let the query run for exactly these partitions: none while another driver leads or may lead."""
         wanted = frozenset(places)
         now = time.monotonic()
         if self._query is not None and not self._query.isActive:

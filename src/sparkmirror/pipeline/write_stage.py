@@ -47,7 +47,7 @@ class _Term:
         asked_at = time.monotonic()
         if asked_at >= self._ask_at:
             self._ask_at = asked_at + self._cord.term(self._flow) / 2
-        return asked_at < self._ask_at
+        return time.monotonic() < self._ask_at
 
 
 def _of_this_task(lease: Lease) -> Lease:
@@ -59,6 +59,7 @@ def _of_this_task(lease: Lease) -> Lease:
 
 
 def _write(lease: Lease, batches: Iterator[pa.RecordBatch], cord: Cord, planned_at: float) -> Iterator[list[Receipt]]:
+    term = _Term(lease.flow, cord)
     target = shared_cluster(lease.target)
     progress = shared_progress(lease.target, lease.kept_in)
 
@@ -69,7 +70,7 @@ def _write(lease: Lease, batches: Iterator[pa.RecordBatch], cord: Cord, planned_
         target=target,
         producer_id=lease.producer_id,
         preserve=lease.rules.preserve,
-        may_write=lambda: True,
+        may_write=term.lasts,
         note=note,
     )
     finder = FlowFinder(
@@ -79,7 +80,7 @@ def _write(lease: Lease, batches: Iterator[pa.RecordBatch], cord: Cord, planned_
         progress.read_place,
         unguarded_ok=lambda: time.time() - planned_at >= lease.unguarded_wait_s,
     )
-    write = RowWrite(lease, target, finder, recall=cord.fileno(), may_write=_Term(lease.flow, cord).lasts)
+    write = RowWrite(lease, target, finder, recall=cord.fileno(), may_write=term.lasts)
     try:
         yield from write.run(iter(batches))
     finally:

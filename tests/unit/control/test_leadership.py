@@ -38,19 +38,19 @@ def test_one_who_stands_by_takes_over_from_the_silent_and_the_released() -> None
 
 
 def test_leases_of_the_leader_before_are_waited_for() -> None:
-    assert unguarded_s(replace(LEADER, longest_s=20), "e", 10) == 22
-    assert unguarded_s(replace(LEADER, longest_s=80), "e", 10) == 82
-    assert unguarded_s(LEADER, "e", 10) == 22, "it does not say how long they last: as long as any"
-    assert unguarded_s(replace(LEADER, longest_s=20, released=True, unsure=True), "e", 10) == 22
+    assert unguarded_s(replace(LEADER, longest_s=20), 10) == 22
+    assert unguarded_s(replace(LEADER, longest_s=80), 10) == 82
+    assert unguarded_s(LEADER, 10) == 22, "it does not say how long they last: as long as any"
+    assert unguarded_s(replace(LEADER, longest_s=20, released=True, unsure=True), 10) == 22
 
 
 def test_no_lease_is_renewed_beyond_the_word_that_its_driver_leads() -> None:
     assert (term_s(0, 10), term_s(15, 10), term_s(20, 10), term_s(99, 10)) == (20, 5, 0, 0)
 
 
-def test_leases_of_nobody_of_its_own_and_of_one_that_has_released_are_not() -> None:
-    assert unguarded_s(None, "e", 10) == unguarded_s(LEADER, "d", 10) == 0
-    assert unguarded_s(replace(LEADER, released=True), "e", 10) == 0
+def test_leases_of_nobody_and_of_one_that_has_released_are_not() -> None:
+    assert unguarded_s(None, 10) == 0
+    assert unguarded_s(replace(LEADER, released=True), 10) == 0
 
 
 def test_fences_of_a_generation_are_above_all_before() -> None:

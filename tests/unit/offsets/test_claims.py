@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sparkmirror.offsets.claims import Leadership, parse_leadership
+from sparkmirror.offsets.claims import Leadership, follow, parse_leadership
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.internal_topic import InternalRecord
 from sparkmirror.offsets.seen import MOST_NAMED, Seen, parse_seen
@@ -48,6 +48,15 @@ def test_generations_of_a_topic_that_was_restored_go_on_from_their_base() -> Non
 )
 def test_other_records_say_nothing_of_the_leader(key: bytes, value: bytes | None) -> None:
     assert parse_leadership(InternalRecord(0, 7, key, value, 1_000), "A") is None
+
+
+def test_only_its_own_lead_can_be_released() -> None:
+    one, two = Leadership(1, "one", False), Leadership(2, "two", False)
+    assert follow(None, one) == one and follow(one, two) == two
+    left, late = replace(two, generation=3, released=True), replace(one, generation=3, released=True)
+    assert follow(two, left) == left
+    assert follow(two, late) == two, "the first had not seen the second"
+    assert follow(two, replace(late, unsure=True)).unsure, "whoever restored the topic says so"
 
 
 HALT = Halt(40, "ops@h", "failover", 900)
