@@ -12,6 +12,7 @@ from sparkmirror.net.client import Client
 from sparkmirror.net.security import Security
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
+SHORTEST_WAIT_S = 1.5  # also far away
 
 
 def flow_address(cluster: ClusterConfig, flow: FlowConfig) -> ClusterAddress:
@@ -19,6 +20,14 @@ def flow_address(cluster: ClusterConfig, flow: FlowConfig) -> ClusterAddress:
     if cluster == flow.source:
         return _address(cluster, flow, flow.source_admin, "source_admin")
     return _address(cluster, flow, flow.target_admin, "target_admin")
+
+
+def lead_address(flow: FlowConfig) -> ClusterAddress:
+    """For who keeps the lead: while leases last it asks another broker rather than wait for one that hangs."""
+    address = flow_address(flow.target, flow)
+    longest_s = max(SHORTEST_WAIT_S, flow.lease_s / 4)
+    wanted_s = address.client.request_timeout_s or longest_s
+    return replace(address, client=replace(address.client, request_timeout_s=min(wanted_s, longest_s)))
 
 
 def reader_address(flow: FlowConfig) -> ClusterAddress:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig
-from sparkmirror.control.address import flow_address, reader_address, writer_address
+from sparkmirror.control.address import flow_address, lead_address, reader_address, writer_address
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place, count_missing
 from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
@@ -62,7 +62,7 @@ class FlowKeeper:
         self._storage = Storage.of(flow)
         self._ledger = ledger
         self._changed = changed
-        self._aside = Cluster(flow_address(flow.target, flow))  # the lead is kept whatever others wait for
+        self._aside = Cluster(lead_address(flow))  # the lead is kept whatever others wait for
         self._claims = Claims(self._aside, self._storage, flow.internal_replication_factor)
         self._discovery = Discovery(flow, self.source, self.target, self._claims)
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
@@ -196,6 +196,8 @@ class FlowKeeper:
         self._written_at = time.monotonic()
         if self.lead.is_sure:
             self.progress.write()
+        elif self.flow.by_rows:  # tasks may write newer ones themselves before it is sure again
+            self.progress.drop()
 
     def write_standing(self, place: Place, standing: Standing) -> None:
         """A task wants it known before it appends anything."""

@@ -11,14 +11,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.leadership import is_vacant, longest_lease_s, next_fence, term_s, unguarded_s
 from sparkmirror.control.view import View
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
-from sparkmirror.net.deadline import deadline
 from sparkmirror.offsets.claims import Claims
 
 log = logging.getLogger("sparkmirror.flow")
@@ -62,7 +60,7 @@ class Lead:
     def tend(self, prepare: Callable[[], None]) -> None:
         """While another leads: see whether it still does, and take the lead if not, after a call of `prepare`."""
         if self._view.leads:
-            if self._why_unconfirmed:
+            if self._why_unconfirmed and not self.is_sure:
                 raise ConnectionLostError(self._why_unconfirmed)
             return
         self._look()
@@ -81,33 +79,25 @@ class Lead:
         if not release or not self._view.leads or self._thread.is_alive():  # it waits for the target, and so would this
             return
         try:
-            with self._in_time():
-                self._look()
-                if self._view.leads:
-                    self._claims.release()
+            self._look()
+            if self._view.leads and not self.unguarded_wait_s:  # else who follows must wait, too
+                self._claims.release()
         except SparkmirrorError as error:
             log.debug("flow %s: the lead was not released: %s", self._flow.name, error)
 
     def _keep(self) -> None:
         """Confirm it, again and again, while it is this driver's."""
-        every_s = pause_s = min(CONFIRM_EVERY_S, self._flow.lease_s / 2)
         while not self._ended:
-            self._due.wait(pause_s)
+            self._due.wait(min(CONFIRM_EVERY_S, self._flow.lease_s / 2))
             self._due.clear()
             if self._ended or not self._view.leads:
                 continue
             try:
-                with self._in_time():
-                    self._confirm()
-                self._why_unconfirmed, pause_s = "", every_s
+                self._confirm()
+                self._why_unconfirmed = ""
             except Exception as error:  # whatever it is: without this thread nothing would be copied any more
                 log.debug("flow %s: the lead was not confirmed", self._flow.name, exc_info=error)
                 self._why_unconfirmed = str(error) or type(error).__name__
-                pause_s = min(2 * pause_s, self._flow.lease_s / 2)
-
-    def _in_time(self) -> AbstractContextManager[None]:
-        """A broker that hangs may be followed by another, which is asked while leases last."""
-        return deadline(self._flow.lease_s / 2, "lease.seconds")
 
     def _confirm(self) -> None:
         self._look()
@@ -126,7 +116,8 @@ class Lead:
         asked_at = time.monotonic()
         self._claims.lead(self.longest_s)
         self._takes = self._claims.takes
-        self._unguarded_until = time.monotonic() + unguarded_s(self._claims.before, self._flow.lease_s)
+        left_s = unguarded_s(self._claims.before, self._flow.lease_s)
+        self._unguarded_until = max(self._unguarded_until, time.monotonic() + left_s)
         self._note(asked_at)
 
     def _say(self) -> None:

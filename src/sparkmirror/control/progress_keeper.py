@@ -101,6 +101,11 @@ class ProgressKeeper:
                 return
             self.written = {**self.written, **news}
 
+    def drop(self) -> None:
+        """What was noted is not written any more."""
+        with self._writing:
+            self._take_due()
+
     def is_all_written(self, positions: Mapping[Place, Standing]) -> bool:
         """All that was noted, and these. Does not wait for who writes: then it is not."""
         if not self._writing.acquire(blocking=False):

@@ -149,13 +149,10 @@ class RowWrite:
         if batch is None:
             return False
         for topic, partition, part in split_rows(batch):
-            cursor = self._find_cursor(topic, partition)
+            cursor = self._cursors.get((topic, partition)) or self._open(topic, partition)
             if cursor.state is not State.STOPPED:
                 self._feeds[cursor].offer(part)
         return True
-
-    def _find_cursor(self, topic: str, partition: int) -> Cursor:
-        return self._cursors.get((topic, partition)) or self._open(topic, partition)
 
     def _open(self, topic: str, partition: int) -> Cursor:
         leased, base = self._finder.open(topic, partition)
@@ -332,11 +329,11 @@ class RowWrite:
 
     def _leave(self, rows: Iterator[pa.RecordBatch]) -> None:
         """Say of each partition that has rows left that they were not written."""
-        left = {self._find_cursor(topic, partition) for batch in rows for topic, partition, _ in split_rows(batch)}
-        left |= {cursor for cursor in self._feeds if not self._is_written(cursor)}
-        for cursor in left:
-            if cursor.state is not State.STOPPED:
-                self._give_up(cursor, "another driver may lead")
+        left = {(topic, partition) for batch in rows for topic, partition, _ in split_rows(batch)}
+        left |= {cursor.place for cursor in self._feeds if not self._is_written(cursor)}
+        stopped = {cursor.place for cursor in self._feeds if cursor.state is State.STOPPED}
+        for place in left - stopped:
+            self._roster.book.note_fact(place, WAITING, "another driver may lead")
 
     def _is_done(self) -> bool:
         return all(map(self._is_written, self._feeds))
