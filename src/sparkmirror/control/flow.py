@@ -43,7 +43,6 @@ from sparkmirror.topology.storage import Storage
 
 log = logging.getLogger("sparkmirror.flow")
 
-LEADERSHIP_EVERY_S = 2.0
 CALM_ENDS_S = 30.0  # how often logs' ends are asked for while nothing happens
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
@@ -258,7 +257,7 @@ class FlowKeeper:
                 self._write_syncs()
                 self.view.problem = ""
                 pause_s = first_s
-                wait_s = min(LEADERSHIP_EVERY_S, self.flow.refresh_topics_interval_s, flush_s, self.flow.lease_s / 2)
+                wait_s = min(self.lead.look_every_s, self.flow.refresh_topics_interval_s, flush_s)
             except SparkmirrorError as error:
                 self._complain(str(error))
                 wait_s, pause_s = pause_s, min(2 * pause_s, longest_s)

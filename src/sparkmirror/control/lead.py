@@ -21,7 +21,7 @@ from sparkmirror.offsets.claims import Claims
 
 log = logging.getLogger("sparkmirror.flow")
 
-CONFIRM_EVERY_S = 2.0
+LOOK_EVERY_S = 2.0
 
 
 class Lead:
@@ -39,6 +39,7 @@ class Lead:
         self._wake = wake
         self._changed = changed
         self._allowed = threading.Event()
+        self.look_every_s = min(LOOK_EVERY_S, flow.lease_s / 2)
         self._has_led = False
         self._takes = -1  # how often the lead was taken when it was taken here
         self._said_leads: bool | None = None
@@ -88,7 +89,7 @@ class Lead:
     def _keep(self) -> None:
         """Confirm it, again and again, while it is this driver's."""
         while not self._ended:
-            self._due.wait(min(CONFIRM_EVERY_S, self._flow.lease_s / 2))
+            self._due.wait(self.look_every_s)
             self._due.clear()
             if self._ended or not self._view.leads:
                 continue

@@ -139,14 +139,13 @@ class Claims:
             self.refresh()
         return {place: self._origins[place] for place in places if place in self._origins}
 
-    def lead(self, longest_s: float) -> int:
+    def lead(self, longest_s: float) -> None:
         """Write a leader record; its offset is the new generation. No lease of it lasts longer than `longest_s`."""
         if not self.leads():
             self._since_ms = int(time.time() * 1000)
         self._longest_s = longest_s
-        generation = self._say(released=False)
+        self._say(released=False)
         self.refresh()
-        return generation
 
     def note_made(self, topic: str, made: MadeTopic) -> None:
         """The mirror made this remote topic, so it may raise its limits."""
@@ -183,7 +182,7 @@ class Claims:
                 self._next = record.offset + 1
                 self._note(record)
 
-    def _say(self, *, released: bool, unsure: bool = False) -> int:
+    def _say(self, *, released: bool, unsure: bool = False) -> None:
         value: dict[str, object] = {
             "driver": self.driver,
             "host": platform.node(),
@@ -201,11 +200,11 @@ class Claims:
             value["unsure"] = True
         if self._base:
             value["base"] = self._base
-        return self._base + self._append((_dump({"leader": self._source}), _dump(value)))
+        self._append((_dump({"leader": self._source}), _dump(value)))
 
-    def _append(self, *records: tuple[bytes, bytes]) -> int:
+    def _append(self, *records: tuple[bytes, bytes]) -> None:
         with self._lock:
-            return self._topic.append(0, records)
+            self._topic.append(0, records)
 
     def _note(self, record: InternalRecord) -> None:
         key, value = parse_object(record.key), parse_object(record.value)
@@ -308,8 +307,9 @@ def parse_leadership(record: InternalRecord, source_alias: str) -> Leadership | 
 
 def follow(earlier: Leadership | None, found: Leadership) -> Leadership:
     """Who leads when this record is read. A driver that releases another's lead has not seen that one: it is void."""
-    is_void = found.released and not found.unsure and earlier is not None and earlier.driver != found.driver
-    return earlier if is_void and earlier is not None else found
+    if earlier is None or earlier.driver == found.driver or found.unsure or not found.released:
+        return found
+    return earlier
 
 
 def draw_producer_id(cluster: Cluster) -> int:
