@@ -108,7 +108,8 @@ class Appender:
 
     @property
     def has_room(self) -> bool:
-        return len(self.channel.pending) < MOST_UNDER_WAY and time.monotonic() >= self.paused_until
+        is_free = len(self.channel.pending) < MOST_UNDER_WAY
+        return is_free and (not self.paused_until or time.monotonic() >= self.paused_until)
 
     def is_due(self, now: float) -> bool:
         """A pause is over, and no answer will come that makes it send."""
@@ -139,23 +140,22 @@ class Appender:
                 again[cursor] = None
                 continue
             head = cursor.queue.head if cursor.target_node == self.node else None
-            if isinstance(head, Ready) and sent and size + len(head.batch) > self._request_bytes:
-                again[cursor] = None
-                break
             if isinstance(head, Ready):
-                ready = cursor.queue.pop_batch()
+                if sent and size + len(head.batch) > self._request_bytes:
+                    again[cursor] = None
+                    break
+                cursor.queue.pop_batch()
                 cursor.in_flight += 1
-                size += len(ready.batch)
-                sent[key] = (cursor, ready)
-                topics.setdefault(cursor.target_key, []).append((key[1], ready.batch))
+                size += len(head.batch)
+                sent[key] = (cursor, head)
+                topics.setdefault(cursor.target_key, []).append((key[1], head.batch))
                 if isinstance(cursor.queue.head, Ready):
                     again[cursor] = None
-                    continue
-            if isinstance(head, Hole) and not cursor.fill_began:
-                cursor.fill_began = time.monotonic()
-            if isinstance(head, Hole) and not cursor.in_flight:
-                cursor.in_flight = 1
-                self._holes.append((cursor, cursor.term))
+            elif isinstance(head, Hole):
+                cursor.fill_began = cursor.fill_began or time.monotonic()
+                if not cursor.in_flight:
+                    cursor.in_flight = 1
+                    self._holes.append((cursor, cursor.term))
         self._turn |= again
         if sent:
             pieces = produce.encode_produce(self.version, topics, timeout_ms=int(self.channel.request_timeout_s * 1000))

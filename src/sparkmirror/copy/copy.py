@@ -125,6 +125,7 @@ class Copy:
                 next_receipts = time.monotonic() + RECEIPTS_EVERY_S
                 self._source.close_idle()
                 self._target.close_idle()
+                self._drop_overdue()
                 self._roster.note_waiting(time.monotonic(), LONG_LOST_S)
                 self._tell_receipts()
                 if self._told:
@@ -171,7 +172,7 @@ class Copy:
         self._ask_scout(now)
         pause_s = self._throttle.wait_s(now)
         if not pause_s:
-            for fetcher in list(self._links.fetchers.values()):
+            for fetcher in [f for f in self._links.fetchers.values() if f.idle]:
                 self._guarded(fetcher.channel, lambda f=fetcher: self._fetch_more(f, now))  # type: ignore[misc]
         for appender in list(self._links.appenders.values()):
             if appender.is_due(now):
@@ -179,7 +180,6 @@ class Copy:
         longest = RETRY_EVERY_S if self._roster.lost else pause_s or RECEIPTS_EVERY_S
         pauses = [side.paused_until - now for side in self._links.sides if side.paused_until > now]
         self._poll(min(longest, RECEIPTS_EVERY_S, max(0.0, self._deadline - now), *pauses))
-        self._drop_overdue()
 
     def _poll(self, timeout_s: float) -> None:
         for ready, events in self._links.select(timeout_s):
@@ -220,7 +220,7 @@ class Copy:
     # -- the two sides
 
     def _fetch_more(self, fetcher: Fetcher, now: float) -> None:
-        if not fetcher.idle or self._ending or now < fetcher.paused_until:
+        if self._ending or now < fetcher.paused_until:
             return
         # Each broker may have one answer here and one under way, also while all the others only wait.
         fetchers = self._links.fetchers.values()

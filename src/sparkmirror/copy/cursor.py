@@ -215,10 +215,11 @@ class Cursor:
                 f"source offset {ready.first} was appended at target offset {base_offset} where {self.target_next} "
                 "was expected: somebody else writes into the target topic",
             )
+        records = ready.records
         self.queue.held_bytes -= len(ready.batch)
-        self.queue.held_records -= ready.records
+        self.queue.held_records -= records
         self.source_next = ready.end
-        self.target_next = base_offset + ready.records
+        self.target_next = base_offset + records
         self._last_sequence = ready.last_sequence
         self._pause_s = self._errors.first_pause_s
         self.failing_since, self._failed_before_s = None, 0.0
@@ -235,16 +236,14 @@ class Cursor:
 
     def note_passed(self) -> None:
         """Where holes are not filled, nothing is written for them: they are passed when all before them is there."""
-        if self.is_drained and not self.queue.fills_holes:
+        if not self.queue.fills_holes and self.is_drained:
             self.source_next = self.queue.position
         self._note_position()
 
     def _note_position(self) -> None:
-        self.hint = self._stood._replace(
-            next_offset=self.source_next,
-            last_sequence=self._last_sequence,
-            target_end=self.target_next,
-            source_epoch=self.queue.epoch,
+        # Once a batch, so not by `_replace`, which takes much longer.
+        self.hint = Standing(
+            self.source_next, self._last_sequence, self.target_next, self.queue.epoch, *self._stood[4:]
         )
         if self.leased.stop_at is not None and self.source_next >= self.leased.stop_at:
             self._leave(State.DONE)

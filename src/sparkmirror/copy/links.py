@@ -26,6 +26,7 @@ class Links:
         self._lease = lease
         self._fill_slowly = fill_slowly
         self._selector = selectors.DefaultSelector()
+        self._writing: set[Side] = set()  # that wait for room
 
     @property
     def sides(self) -> list[Side]:
@@ -49,9 +50,15 @@ class Links:
 
     def watch(self, side: Side) -> None:
         """Wait for room to write only while something waits to be written."""
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if side.channel.wants_write else 0)
-        if self._selector.get_key(side.channel).events != events:
-            self._selector.modify(side.channel, events, side)
+        wants_write = side.channel.wants_write
+        if wants_write == (side in self._writing):
+            return
+        if wants_write:
+            self._writing.add(side)
+        else:
+            self._writing.discard(side)
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wants_write else 0)
+        self._selector.modify(side.channel, events, side)
 
     def adopt(self, connections: Connections) -> None:
         """One a broker: others are closed."""
@@ -81,6 +88,7 @@ class Links:
         side = next((s for s in self.sides if s.channel is channel), None)
         if side is not None:
             self._selector.unregister(channel)
+            self._writing.discard(side)
             channel.close()
             del (self.fetchers if isinstance(side, Fetcher) else self.appenders)[side.node]
         return side

@@ -165,11 +165,12 @@ class CopyQueue:
             self.epoch = found.last_epoch
 
     def _pass(self, records: memoryview, row: list[int]) -> None:
-        batch = records[row[scan.START] : row[scan.AFTER]]
+        start, after, first, end, _, attributes = row[: scan.ATTRIBUTES + 1]
+        batch = records[start:after]
         if not has_valid_crc(batch):
-            raise ProtocolError(f"the batch at offset {row[scan.FIRST]} arrived with a wrong CRC")
-        patch_batch(batch, row[scan.ATTRIBUTES], self._producer_id, PRODUCER_EPOCH, self.sequence)
-        self._add(row[scan.FIRST], row[scan.END], batch, rebuilt=False)
+            raise ProtocolError(f"the batch at offset {first} arrived with a wrong CRC")
+        patch_batch(batch, attributes, self._producer_id, PRODUCER_EPOCH, self.sequence)
+        self._add(first, end, batch, rebuilt=False)
 
     def add_runs(self, runs: list[tuple[Run, int]]) -> None:
         """Queue records that were encoded for this log, each run with its codec, and the holes between them."""

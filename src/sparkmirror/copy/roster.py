@@ -142,11 +142,8 @@ class Roster:
     def take_event(self, appender: Appender, event: Event, now: float) -> None:
         cursor = event.cursor
         error = event.answer.error if isinstance(event, Appended) else event.error
-        if error in codes.STALE_WRITER or error in codes.PASSING:
-            cursor.is_forgotten = error == codes.UNKNOWN_PRODUCER_ID
-            self.lose(cursor, f"target: {codes.name_of(error)}", now)
-        elif error:
-            self._refused(event, error, now)
+        if error:
+            self._failed(event, error, now)
         elif isinstance(event, Appended):
             self._appended(event)
         elif isinstance(event, Filled):
@@ -159,16 +156,17 @@ class Roster:
 
     def _appended(self, event: Appended) -> None:
         cursor, ready = event.cursor, event.ready
-        before, records = cursor.held_bytes, cursor.queue.held_records
+        queue, base_offset = cursor.queue, event.answer.base_offset
+        before, records = queue.held_bytes, queue.held_records
         try:
-            cursor.take_answer(ready, event.answer.base_offset)
+            cursor.take_answer(ready, base_offset)
         except MirrorError as fact:
             self.stop(cursor, fact)
             return
-        self.held_bytes += cursor.held_bytes - before
-        self.held_records += cursor.queue.held_records - records
+        self.held_bytes += queue.held_bytes - before
+        self.held_records += queue.held_records - records
         self.book.note_copied(
-            cursor.place, ready.first, event.answer.base_offset, count=ready.records, size=len(ready.batch),
+            cursor.place, ready.first, base_offset, count=ready.records, size=len(ready.batch),
             rebuilt=ready.rebuilt, standing=cursor.hint,
         )  # fmt: skip
 
@@ -190,6 +188,14 @@ class Roster:
             cursor.is_fenced = True
         else:
             self.lose(cursor, f"the target's log ends at {event.log_end}, not at {cursor.target_next}", now)
+
+    def _failed(self, event: Event, error: int, now: float) -> None:
+        cursor = event.cursor
+        if error in codes.STALE_WRITER or error in codes.PASSING:
+            cursor.is_forgotten = error == codes.UNKNOWN_PRODUCER_ID
+            self.lose(cursor, f"target: {codes.name_of(error)}", now)
+        else:
+            self._refused(event, error, now)
 
     def _refused(self, event: Event, error: int, now: float) -> None:
         cursor = event.cursor

@@ -26,6 +26,7 @@ from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 from sparkmirror.errors import AuthenticationError, BrokerError, ConnectionLostError, ProtocolError
 from sparkmirror.net.client import SYSTEMS, Client
 from sparkmirror.net.deadline import time_left
+from sparkmirror.net.inbox import NOT_NOW, FrameSizeError, Inbox
 from sparkmirror.net.response import decode_response
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.produce import Buffer
@@ -37,13 +38,12 @@ if TYPE_CHECKING:
 _HEADER = struct.Struct(">ihhi")
 _I32 = struct.Struct(">i")
 _TLS_ALERT = b"\x15\x03"
+_NO_TAGS = b"\0"
 
 SOCKET_BUFFER_BYTES = 4 << 20
-MAX_FRAME_BYTES = 256 << 20
 MAX_PIECES = 512  # under the system's IOV_MAX of 1,024
 CONNECT_TIMEOUT_S = 10.0
 REQUEST_TIMEOUT_S = 30.0
-_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 @dataclass(slots=True)
@@ -71,14 +71,12 @@ class Channel:
         self._security = client.security
         self._client = encode_string(client.client_id)
         self._correlation = 0
-        self._out: deque[memoryview] = deque()
-        self._size = bytearray(4)
-        self._frame: memoryview | None = None
-        self._filled = 0
+        self._out: deque[Buffer] = deque()
+        self._unsent = 0  # bytes
         self.pending: deque[Pending] = deque()
         self._renewal: Authentication | None = None  # under way
         self._renew_at = math.inf
-        self._held: deque[memoryview] = deque()
+        self._held: deque[Buffer] = deque()
         self.versions: dict[int, tuple[int, int]] = {}
         self._answers = 0  # since the versions are known
         self.request_timeout_s = REQUEST_TIMEOUT_S if client.request_timeout_s is None else client.request_timeout_s
@@ -97,6 +95,7 @@ class Channel:
             left = max(0.0, until - time.monotonic())
             self._socket = wrap_tls(self._socket, host, port, self._security, left)
         self._socket.setblocking(False)
+        self._inbox = Inbox(self._socket)
         try:
             self._negotiate(max(0.0, until - time.monotonic()))
             if self._security.has_sasl:
@@ -151,88 +150,76 @@ class Channel:
         timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
         """Queue a request and write what the socket takes at once. The pieces must not change until answered."""
-        if self._renewal is None and time.monotonic() >= self._renew_at:
+        now = self.used_at = time.monotonic()
+        if self._renewal is None and now >= self._renew_at:
             renewal = self._log_in(may_wait=False)
             self._ask_sasl(renewal.start())
             self._renewal = renewal
-        self.used_at = time.monotonic()
         out = self._out if self._renewal is None else self._held
-        self.pending.append(self._queue(out, api_key, version, pieces, flexible, tag, timeout_s))
+        self.pending.append(self._queue(out, api_key, version, pieces, flexible, tag, now + timeout_s))
         self.flush()
 
     def _queue(
         self,
-        out: deque[memoryview],
+        out: deque[Buffer],
         api_key: int,
         version: int,
         pieces: Sequence[Buffer],
         flexible: bool,
         tag: Any,
-        timeout_s: float,
+        deadline: float,
     ) -> Pending:
         self._correlation = (self._correlation + 1) & 0x7FFFFFFF
         head = self._client + (b"\0" if flexible else b"")
         size = 8 + len(head) + sum(map(len, pieces))
-        out.append(memoryview(_HEADER.pack(size, api_key, version, self._correlation) + head))
-        out.extend(memoryview(piece) for piece in pieces if len(piece))
-        return Pending(self._correlation, flexible, tag, time.monotonic() + timeout_s)
+        out.append(_HEADER.pack(size, api_key, version, self._correlation) + head)
+        out.extend(filter(len, pieces))
+        self._unsent += _I32.size + size
+        return Pending(self._correlation, flexible, tag, deadline)
 
     def flush(self) -> None:
         """Write as much as the socket takes without waiting."""
         out = self._out
         while out:
-            pieces = list(out) if len(out) <= MAX_PIECES else [out[i] for i in range(MAX_PIECES)]
+            pieces = out if len(out) <= MAX_PIECES else [out[i] for i in range(MAX_PIECES)]
             try:
                 sent = self._socket.sendmsg(pieces)
-            except _NOT_NOW:
+            except NOT_NOW:
                 return
             except OSError as error:
                 raise self._lost("was lost while sending", error) from error
-            while sent:
+            self._unsent -= sent
+            if not self._unsent:
+                out.clear()
+            while sent and out:
                 size = len(out[0])
                 if sent < size:
-                    out[0] = out[0][sent:]
+                    out[0] = memoryview(out[0])[sent:]
                     break
                 out.popleft()
                 sent -= size
 
     def receive(self) -> Iterator[tuple[Pending, memoryview]]:
         """The answers that have arrived whole, each with the request it belongs to."""
-        while self._fill():
-            frame, self._frame = self._frame, None
-            assert frame is not None
+        self._inbox.wake()
+        while (frame := self._next_frame()) is not None:
             pending, body = self._match(frame)
             if isinstance(pending.tag, _SaslStep):
                 self._take_sasl(pending.tag, body)
             else:
                 yield pending, body
 
-    def _fill(self) -> bool:
-        """Read on; True if a whole frame is there."""
-        if self._frame is None:
-            if not self._read_into(memoryview(self._size)):
-                return False
-            size = _I32.unpack(self._size)[0]
-            if self._size.startswith(_TLS_ALERT) and not self.versions:
-                raise AuthenticationError(f"{self} speaks TLS: set security.protocol to SSL or SASL_SSL")
-            if not 4 <= size <= MAX_FRAME_BYTES:
-                raise ProtocolError(f"{self} announced a response of {size} bytes")
-            self._frame = memoryview(bytearray(size))
-        return self._read_into(self._frame)
-
-    def _read_into(self, view: memoryview) -> bool:
-        while self._filled < len(view):
-            try:
-                count = self._socket.recv_into(view[self._filled :])
-            except _NOT_NOW:
-                return False
-            except OSError as error:
-                raise self._lost("was lost", error) from error
-            if not count:
-                raise self._closed()
-            self._filled += count
-        self._filled = 0
-        return True
+    def _next_frame(self) -> memoryview | None:
+        try:
+            return self._inbox.next_frame()
+        except FrameSizeError as error:
+            if error.head.startswith(_TLS_ALERT) and not self.versions:
+                raise AuthenticationError(f"{self} speaks TLS: set security.protocol to SSL or SASL_SSL") from error
+            raise ProtocolError(f"{self} announced a response of {error.size} bytes") from error
+        except EOFError:
+            raise self._closed() from None
+        except OSError as error:
+            raise self._lost("was lost", error) from error
 
     def _lost(self, said: str, error: OSError) -> ConnectionLostError:
         """A broker that does not like our certificate says so when the handshake is over, and hangs up."""
@@ -264,9 +251,11 @@ class Channel:
             raise ProtocolError(f"{self} answered a request that was not asked (id {correlation})")
         pending = self.pending.popleft()
         self._answers += 1
-        reader = Reader(frame[4:], flexible=pending.flexible)
-        reader.skip_tags()
-        return pending, frame[4 + reader.position :]
+        if pending.flexible and frame[_I32.size : _I32.size + 1] != _NO_TAGS:
+            reader = Reader(frame[_I32.size :], flexible=True)
+            reader.skip_tags()
+            return pending, frame[_I32.size + reader.position :]
+        return pending, frame[_I32.size + pending.flexible :]
 
     def overdue(self, now: float) -> bool:
         return bool(self.pending) and self.pending[0].deadline < now
@@ -330,8 +319,8 @@ class Channel:
         flexible = type(request).flexible_version_q(version)
         step = _SaslStep(request_response_class(request), version)
         body = bytes(request.encode(version=version))
-        api_key, timeout_s = request.API_KEY, self.request_timeout_s
-        pending = self._queue(self._out, api_key, version, [body], flexible, step, timeout_s)
+        deadline = time.monotonic() + self.request_timeout_s
+        pending = self._queue(self._out, request.API_KEY, version, [body], flexible, step, deadline)
         if self._held:
             self.pending.appendleft(pending)
         else:

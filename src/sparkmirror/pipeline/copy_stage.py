@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sparkmirror.copy.copy import Copy
 from sparkmirror.copy.lease import Lease
+from sparkmirror.copy.memory import keep_freed_memory
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.pipeline.beating import beating
 from sparkmirror.pipeline.cord import Cord
@@ -34,6 +35,7 @@ def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
     The desk gives a lease to the first attempt that comes for it: a second one copies only where the first died on
     its way there.
     """
+    keep_freed_memory()
     lease = unseal_lease(lease)
     cord = Cord.to_desk()
     copy = Copy(lease, cord, note_standing=functools.partial(cord.note, lease.lease_id))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sparkmirror.protocol.fetch import TopicKey
 from sparkmirror.protocol.wire import Reader, encode_string, encode_uvarint
@@ -27,14 +27,14 @@ _HEAD = struct.Struct(">hi")
 _I32 = struct.Struct(">i")
 # partition, error code, base offset, log append time ms, log start offset
 _ANSWER = struct.Struct(">ihqqq")
-# No record errors, no message, no tags: nearly every answer.
+# The same with what nearly every answer ends with: no record errors, no message, no tags.
+_SHORT_ANSWER = struct.Struct(">ihqqq3s")
 _NOTHING_WRONG = b"\1\0\0"
 
 Buffer = bytes | bytearray | memoryview
 
 
-@dataclass(frozen=True, slots=True)
-class ProducedPartition:
+class ProducedPartition(NamedTuple):
     """What a broker says of one batch; `faulty`: which of its records are at fault, by their place in it (KIP-467)."""
 
     topic: TopicKey
@@ -79,17 +79,28 @@ def parse_produce(version: int, frame: memoryview) -> tuple[int, list[ProducedPa
     answers: list[ProducedPartition] = []
     for _ in range(reader.array()):
         topic: TopicKey = reader.uuid() if version == BY_ID else reader.string() or ""
-        answers.extend(_parse_partition(reader, topic) for _ in range(reader.array()))
+        count = reader.array()
+        some = _parse_short(reader, topic, count) if reader.flexible else None
+        answers += [_parse_partition(reader, topic) for _ in range(count)] if some is None else some
         reader.skip_tags()
     throttle_ms = reader.int32()
     reader.skip_tags()
     return throttle_ms, answers
 
 
+def _parse_short(reader: Reader, topic: TopicKey, count: int) -> list[ProducedPartition] | None:
+    """All answers for a topic at once; None: one of them has more to say."""
+    found = []
+    for partition, error, base_offset, _append_time, log_start, rest in reader.peek(_SHORT_ANSWER, count):
+        if rest != _NOTHING_WRONG:
+            return None
+        found.append(ProducedPartition(topic, partition, error, base_offset, log_start, None))
+    reader.position += len(found) * _SHORT_ANSWER.size
+    return found if len(found) == count else None
+
+
 def _parse_partition(reader: Reader, topic: TopicKey) -> ProducedPartition:
     partition, error, base_offset, _append_time, log_start = reader.unpack(_ANSWER)
-    if reader.flexible and reader.skips(_NOTHING_WRONG):
-        return ProducedPartition(topic, partition, error, base_offset, log_start, None)
     faulty = []
     for _ in range(reader.array()):
         faulty.append(reader.int32())

@@ -10,7 +10,8 @@ struct end      nothing                 tagged fields: uvarint count, then (tag,
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from sparkmirror.errors import ProtocolError
 
@@ -25,6 +26,11 @@ UUID_BYTES = 16
 
 def encode_uvarint(value: int) -> bytes:
     """An unsigned LEB128 number."""
+    if value < 1 << 7:
+        return bytes((value,))
+    if value < 1 << 21:
+        low, high = value & 0x7F | 0x80, value >> 7
+        return bytes((low, high)) if high < 1 << 7 else bytes((low, high & 0x7F | 0x80, high >> 7))
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -105,6 +111,11 @@ class Reader:
             return False
         self.position = end
         return True
+
+    def peek(self, layout: struct.Struct, count: int) -> Iterator[tuple[Any, ...]]:
+        """So many structs of one size, if they are there; nothing is passed over."""
+        end = self.position + count * layout.size
+        return layout.iter_unpack(self.frame[self.position : end] if end <= len(self.frame) else b"")
 
     def array(self) -> int:
         """The number of elements; a null array counts as empty."""

@@ -7,6 +7,7 @@ import socket
 import ssl
 import time
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from sparkmirror.errors import AuthenticationError, ConnectionLostError
@@ -47,7 +48,7 @@ def gather(buffers: Sequence[Buffer]) -> Buffer:
     if len(first) >= LARGE_BYTES or len(buffers) == 1:
         return first
     small, size = [first], len(first)
-    for buffer in buffers[1:]:
+    for buffer in islice(buffers, 1, None):
         size += len(buffer)
         if size > JOINED_BYTES:
             break

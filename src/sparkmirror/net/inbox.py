@@ -1,0 +1,102 @@
+"""Frames out of a socket that does not block: each is a size (int32) and so many bytes.
+
+Small answers come several at a time: what the socket has is read into a buffer, and they are cut out of it. A frame
+that the buffer is too small for is read to where it stays.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+
+import numpy as np
+
+BUFFER_BYTES = 8 << 10
+MAX_FRAME_BYTES = 256 << 20
+SHORTEST_FRAME_BYTES = 4  # the id of the request that it answers
+
+NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_SIZE = struct.Struct(">i")
+
+
+class FrameSizeError(Exception):
+    """A size that no answer has: whoever sent this speaks something else. `head`: the first bytes of it."""
+
+    def __init__(self, size: int, head: bytes) -> None:
+        super().__init__(size)
+        self.size, self.head = size, head
+
+
+class Inbox:
+    """The reading half of a connection."""
+
+    def __init__(self, source: socket.socket) -> None:
+        self._socket = source
+        # OpenSSL hands out a record a call, and may have more that no selector sees.
+        self._empty_if_short = not isinstance(source, ssl.SSLSocket)
+        self._buffer = memoryview(bytearray(BUFFER_BYTES))
+        self._start = self._end = 0  # what has come and was not taken yet
+        self._large: memoryview | None = None
+        self._filled = 0
+        self._is_empty = False  # the socket, as far as we know
+
+    def wake(self) -> None:
+        """The socket has something again."""
+        self._is_empty = False
+
+    def next_frame(self) -> memoryview | None:
+        """The next whole frame; None: it is not here yet. Raises OSError, or EOFError if the other side hung up."""
+        while self._large is None:
+            size = self._announced()
+            begin = self._start + _SIZE.size
+            end = begin + size
+            if size and end <= self._end:
+                self._start = end
+                return memoryview(bytearray(self._buffer[begin:end]))
+            if size > BUFFER_BYTES - _SIZE.size:
+                self._large = np.empty(size, np.uint8).data  # not cleared: all of it is written over
+                self._filled = self._end - begin
+                self._large[: self._filled] = self._buffer[begin : self._end]
+                self._start = self._end = 0
+            elif not self._read_more():
+                return None
+        while self._filled < len(self._large):
+            count = self._read_into(self._large[self._filled :])
+            if not count:
+                return None
+            self._filled += count
+        frame, self._large = self._large, None
+        return frame
+
+    def _announced(self) -> int:
+        """The size of the frame that the buffer begins with; 0: it is not known yet."""
+        if self._end - self._start < _SIZE.size:
+            return 0
+        size: int = _SIZE.unpack_from(self._buffer, self._start)[0]
+        if not SHORTEST_FRAME_BYTES <= size <= MAX_FRAME_BYTES:
+            raise FrameSizeError(size, bytes(self._buffer[self._start : self._end]))
+        return size
+
+    def _read_more(self) -> bool:
+        """Into the buffer, behind what is there of a frame."""
+        if self._is_empty:
+            return False
+        here = self._end - self._start
+        if here and self._start:
+            self._buffer[:here] = bytes(self._buffer[self._start : self._end])
+        self._start, self._end = 0, here
+        count = self._read_into(self._buffer[here:])
+        self._end += count
+        self._is_empty = self._empty_if_short and count < BUFFER_BYTES - here
+        return count > 0
+
+    def _read_into(self, view: memoryview) -> int:
+        """How many bytes came; 0: none for now."""
+        try:
+            count = self._socket.recv_into(view)
+        except NOT_NOW:
+            return 0
+        if not count:
+            raise EOFError
+        return count

@@ -1,0 +1,89 @@
+"""Whatever pieces a socket hands out, the same frames come out of it."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkmirror.net.inbox import BUFFER_BYTES, MAX_FRAME_BYTES, FrameSizeError, Inbox
+
+_SIZE = struct.Struct(">i")
+_EDGE = BUFFER_BYTES - _SIZE.size
+SIZES = st.one_of(st.integers(4, 200), st.integers(_EDGE - 2, _EDGE + 2), st.integers(4, 3 * BUFFER_BYTES))
+
+
+def _frame(number: int, size: int) -> bytes:
+    return bytes((number + i) % 251 for i in range(size))
+
+
+def _take(inbox: Inbox) -> Iterator[memoryview]:
+    inbox.wake()
+    while (frame := inbox.next_frame()) is not None:
+        yield frame
+
+
+@pytest.fixture(scope="module")
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    with ours, theirs:
+        yield ours, theirs
+
+
+@given(sizes=st.lists(SIZES, max_size=12), data=st.data())
+def test_frames_come_out_as_they_went_in(
+    ends: tuple[socket.socket, socket.socket], sizes: list[int], data: st.DataObject
+) -> None:
+    ours, theirs = ends
+    frames = [_frame(number, size) for number, size in enumerate(sizes)]
+    stream = b"".join(_SIZE.pack(len(frame)) + frame for frame in frames)
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=20).map(sorted))
+    inbox = Inbox(ours)
+    found: list[memoryview] = []
+    for start, end in pairwise([0, *cuts, len(stream)]):
+        theirs.sendall(stream[start:end])
+        found += _take(inbox)
+    assert [bytes(frame) for frame in found] == frames
+
+
+def test_a_frame_is_the_takers_own() -> None:
+    """Batches are written over where they stand in it."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        inbox = Inbox(ours)
+        theirs.sendall(2 * (_SIZE.pack(5) + b"first"))
+        first, second = _take(inbox)
+        first[:] = b"other"
+        theirs.sendall(_SIZE.pack(5) + b"third")
+        (third,) = _take(inbox)
+        assert [bytes(frame) for frame in (first, second, third)] == [b"other", b"first", b"third"]
+
+
+@pytest.mark.parametrize("size", [-1, 0, 3, MAX_FRAME_BYTES + 1])
+def test_a_size_that_no_answer_has_is_refused_with_what_came(size: int) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        theirs.sendall(_SIZE.pack(size) + b"more")
+        with pytest.raises(FrameSizeError) as caught:
+            Inbox(ours).next_frame()
+        assert (caught.value.size, caught.value.head) == (size, _SIZE.pack(size) + b"more")
+
+
+def test_whole_frames_are_taken_before_the_end_is_told() -> None:
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.setblocking(False)
+        with theirs:
+            theirs.sendall(_SIZE.pack(4) + b"last" + _SIZE.pack(9) + b"cut")
+        inbox = Inbox(ours)
+        assert [bytes(frame) for frame in _take(inbox)] == [b"last"]
+        with pytest.raises(EOFError):
+            list(_take(inbox))
