@@ -28,7 +28,9 @@ from sparkmirror.protocol import codes, list_offsets, markers, produce
 from sparkmirror.protocol.fetch import TopicKey
 
 MOST_UNDER_WAY = 5
+BROKER_HAS = 3  # requests that a broker should have, so that it never waits for the next
 REQUEST_BYTES = 8 << 20
+HOLE_S = 0.1  # where one hole is, others are
 GRACE = 7 / 6  # a broker that gives up says so when its time is over: wait for that a little longer
 
 Partition = tuple[str, int]
@@ -102,6 +104,8 @@ class Appender:
         self._request_bytes = request_bytes or REQUEST_BYTES
         self._timeout_s = channel.request_timeout_s * GRACE
         self._late: Pending | None = None  # the request that was said to be late
+        self._answer_bytes = 0  # of the last answer
+        self._hole_until = 0.0  # a hole waits for answers, or did lately
         self._turn: dict[Cursor, None] = {}  # who waits, in this order, each once
         self._holes: list[tuple[Cursor, int]] = []  # with term
         self.paused_until = 0.0  # the broker throttles us
@@ -110,6 +114,17 @@ class Appender:
     def has_room(self) -> bool:
         is_free = len(self.channel.pending) < MOST_UNDER_WAY
         return is_free and (not self.paused_until or time.monotonic() >= self.paused_until)
+
+    @property
+    def wakes_at(self) -> int:
+        """How many bytes are worth waking up for: those of several answers, where nothing waits for the first of them.
+
+        Their sizes are guessed by the last one's, so whoever waits looks in vain at times, and must not wait for long.
+        """
+        answers = len(self.channel.pending) - (BROKER_HAS if self._turn else 0)
+        if answers < 2 or time.monotonic() < self._hole_until:
+            return 1
+        return max(1, self._answer_bytes * (2 * answers - 1) // 2)  # somewhat less than all of them have
 
     def is_due(self, now: float) -> bool:
         """A pause is over, and no answer will come that makes it send."""
@@ -149,9 +164,13 @@ class Appender:
                 size += len(head.batch)
                 sent[key] = (cursor, head)
                 topics.setdefault(cursor.target_key, []).append((key[1], head.batch))
-                if isinstance(cursor.queue.head, Ready):
+                behind = cursor.queue.head
+                if isinstance(behind, Ready):
                     again[cursor] = None
+                elif behind is not None:
+                    self._hole_until = time.monotonic() + HOLE_S
             elif isinstance(head, Hole):
+                self._hole_until = time.monotonic() + HOLE_S
                 cursor.fill_began = cursor.fill_began or time.monotonic()
                 if not cursor.in_flight:
                     cursor.in_flight = 1
@@ -217,6 +236,7 @@ class Appender:
 
     def take(self, tag: object, frame: memoryview) -> list[Event]:
         """What an answer says of cursors that were not lost since they asked."""
+        self._answer_bytes = len(frame)
         if isinstance(tag, _Batches):
             return list(self._take_batches(tag, frame))
         if isinstance(tag, _Markers):

@@ -1,9 +1,14 @@
-"""The connections of a lease: a fetcher a source broker, an appender a target broker, a selector over all of them."""
+"""The connections of a lease: a fetcher a source broker, an appender a target broker, a selector over all of them.
+
+To wake up costs more than to take an answer. Where nothing waits for the answers to appends, several are awaited
+together, for some milliseconds at most.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import selectors
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +18,8 @@ from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.scout import Connections
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.channel import Channel
+
+ANSWER_WAITS_S = 0.005
 
 Side = Fetcher | Appender
 
@@ -27,6 +34,7 @@ class Links:
         self._fill_slowly = fill_slowly
         self._selector = selectors.DefaultSelector()
         self._writing: set[Side] = set()  # that wait for room
+        self._gathering: dict[Side, float] = {}  # whose answers may wait, and until when
 
     @property
     def sides(self) -> list[Side]:
@@ -46,10 +54,18 @@ class Links:
 
     def select(self, timeout_s: float) -> list[tuple[Any, int]]:
         """Sides, and names of what is listened to, that are ready; with the selector's events."""
-        return [(key.data, events) for key, events in self._selector.select(timeout_s)]
+        if not self._gathering:
+            return [(key.data, events) for key, events in self._selector.select(timeout_s)]
+        first = min(self._gathering.values())
+        found = self._selector.select(min(timeout_s, max(0.0, first - time.monotonic())))
+        ready = {key.data: events for key, events in found}
+        now = time.monotonic()
+        overdue = {side: selectors.EVENT_READ for side, until in self._gathering.items() if until <= now}
+        return list((overdue | ready).items())
 
     def watch(self, side: Side) -> None:
-        """Wait for room to write only while something waits to be written."""
+        """Wait for room to write only while something waits to be written, and for as many answers as can wait."""
+        self._gather(side)
         wants_write = side.channel.wants_write
         if wants_write == (side in self._writing):
             return
@@ -59,6 +75,16 @@ class Links:
             self._writing.discard(side)
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wants_write else 0)
         self._selector.modify(side.channel, events, side)
+
+    def _gather(self, side: Side) -> None:
+        if isinstance(side, Fetcher):
+            return
+        wakes_at = side.wakes_at
+        side.channel.wake_at(wakes_at)
+        if wakes_at > 1:
+            self._gathering[side] = time.monotonic() + ANSWER_WAITS_S
+        else:
+            self._gathering.pop(side, None)
 
     def adopt(self, connections: Connections) -> None:
         """One a broker: others are closed."""
@@ -89,6 +115,7 @@ class Links:
         if side is not None:
             self._selector.unregister(channel)
             self._writing.discard(side)
+            self._gathering.pop(side, None)
             channel.close()
             del (self.fetchers if isinstance(side, Fetcher) else self.appenders)[side.node]
         return side

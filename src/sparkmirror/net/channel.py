@@ -71,6 +71,7 @@ class Channel:
         self._security = client.security
         self._client = encode_string(client.client_id)
         self._correlation = 0
+        self._wakes_at = 1
         self._out: deque[Buffer] = deque()
         self._unsent = 0  # bytes
         self.pending: deque[Pending] = deque()
@@ -176,6 +177,12 @@ class Channel:
         out.extend(filter(len, pieces))
         self._unsent += _I32.size + size
         return Pending(self._correlation, flexible, tag, deadline)
+
+    def wake_at(self, count: int) -> None:
+        """Be readable for a selector only when so many bytes are here, or the other side hung up."""
+        if count != self._wakes_at:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)
+            self._wakes_at = count
 
     def flush(self) -> None:
         """Write as much as the socket takes without waiting."""
