@@ -3,7 +3,8 @@
     nothing arrives           50 ms, 100 ms, ... 2 s: whoever joins meanwhile waits for the answer
     now and then a record     the same, and the broker answers with the first byte
     something every 5 ms      5 ms, or 1 MB if that is there earlier
-    much                      10 ms, or 1 MB
+    64 KB an answer           10 ms, or 1 MB
+    512 KB an answer          20 ms, or 2 MB
 
 A fetch for each producer's batch would cost more than the copy. A single record is never waited with.
 """
@@ -12,9 +13,8 @@ from __future__ import annotations
 
 from sparkmirror.copy.lease import Bounds
 
-MUCH_BYTES = 64 << 10
-GATHER_BYTES = 1 << 20
-GATHER_MS = 10
+MUCH_BYTES, GATHER_MS, GATHER_BYTES = 64 << 10, 10, 1 << 20
+FLOOD_BYTES, FLOOD_MS, FLOOD_GATHER_BYTES = 512 << 10, 20, 2 << 20
 QUICK_MS = 5
 FIRST_WAIT_MS = 50
 LONGEST_WAIT_MS = 2000
@@ -28,24 +28,26 @@ class Pace:
         self._bounds = bounds
         self._longest_ms = LONGEST_WAIT_MS if bounds.fetch_wait_ms is None else bounds.fetch_wait_ms
         self._wait_ms = FIRST_WAIT_MS
-        self._is_much = False
+        self._size = 0  # of the last answer
         self._is_quick = False
 
     def note(self, size: int, *, has_records: bool, took_s: float) -> None:
         """An answer, and how long it took. Who gathers goes on with it until nothing comes."""
-        self._is_much = size >= MUCH_BYTES
+        self._size = size
         self._is_quick = has_records and (self._is_quick or took_s < QUICK_MS / 1000)
 
     def plan(self, *, is_other: bool) -> tuple[int, int]:
         """For the next fetch. `is_other`: not of the same partitions as before."""
-        if is_other or self._is_much:
+        if is_other or self._size >= MUCH_BYTES:
             self._wait_ms = FIRST_WAIT_MS
         wait_ms = min(self._wait_ms, self._longest_ms)
         self._wait_ms = min(2 * self._wait_ms, self._longest_ms)
         wanted = self._bounds.fetch_min_bytes
         if wanted is not None and wanted > 1:
             return GATHERING_WAIT_MS if self._bounds.fetch_wait_ms is None else self._bounds.fetch_wait_ms, wanted
-        if self._is_much:
+        if self._size >= FLOOD_BYTES:
+            return min(FLOOD_MS, wait_ms), FLOOD_GATHER_BYTES
+        if self._size >= MUCH_BYTES:
             return min(GATHER_MS, wait_ms), GATHER_BYTES
         if self._is_quick:
             return min(QUICK_MS, wait_ms), GATHER_BYTES

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from sparkmirror.copy.lease import Bounds
-from sparkmirror.copy.pace import FIRST_WAIT_MS, GATHER_BYTES, GATHER_MS, MUCH_BYTES, QUICK_MS, Pace
+from sparkmirror.copy.pace import (
+    FIRST_WAIT_MS,
+    FLOOD_BYTES,
+    FLOOD_GATHER_BYTES,
+    FLOOD_MS,
+    GATHER_BYTES,
+    GATHER_MS,
+    MUCH_BYTES,
+    QUICK_MS,
+    Pace,
+)
 
 AT_ONCE = 1
 QUICKLY, LATER = 0.9 * QUICK_MS / 1000, 1.1 * QUICK_MS / 1000
@@ -40,6 +50,10 @@ def test_answers_without_records_are_not_quick(pace: Pace) -> None:
 
 def test_much_is_gathered_longer(pace: Pace) -> None:
     pace.note(MUCH_BYTES, has_records=True, took_s=LATER)
+    assert pace.plan(is_other=False) == (GATHER_MS, GATHER_BYTES)
+    pace.note(FLOOD_BYTES, has_records=True, took_s=LATER)
+    assert pace.plan(is_other=False) == (FLOOD_MS, FLOOD_GATHER_BYTES)
+    pace.note(FLOOD_BYTES - 1, has_records=True, took_s=LATER)
     assert pace.plan(is_other=False) == (GATHER_MS, GATHER_BYTES)
 
 
