@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 MISSING = "-"
@@ -61,6 +61,21 @@ def percentile(values: Sequence[float], percent: float) -> float:
         raise ValueError("no values")
     rank = max(1, math.ceil(percent / 100 * len(values)))
     return sorted(values)[rank - 1]
+
+
+def middle_of(bursts: Sequence[Measurement]) -> Measurement:
+    """Of several of the same kind that with the middle CPU time. Memory is the most that any took."""
+    by_cpu = sorted(bursts, key=lambda m: m.cpu_s or 0.0)
+    middle = by_cpu[(len(by_cpu) - 1) // 2]
+    if len(bursts) == 1:
+        return middle
+    all_of_them = ", ".join(f"{m.cpu_s or 0.0:.2f}" for m in bursts)
+    return replace(
+        middle,
+        peak_memory_bytes=max(m.peak_memory_bytes or 0 for m in bursts),
+        surplus=bursts[-1].surplus,  # counted over the whole topic
+        note=f"{middle.note}; CPU of all: {all_of_them} s",
+    )
 
 
 def ratio_text(ours: float | None, theirs: float | None) -> str:

@@ -12,7 +12,7 @@ from functools import cached_property
 from bench.clusters import POLL_S, Pair
 from bench.latency import measure_latency
 from bench.load import RawProducer
-from bench.measurement import MISSING, Counts, Measurement, percentile, surplus_of
+from bench.measurement import MISSING, Counts, Measurement, middle_of, percentile, surplus_of
 from bench.mirrors import RunningMirror
 from bench.payload import Round, burst_rounds, lz4_rounds, small_rounds
 from bench.process_tree import TreeMeter
@@ -43,7 +43,7 @@ class Loads:
         return small_rounds()
 
     def of(self, scenario: str) -> list[Round]:
-        return {"burst": lambda: self.burst, "lz4": lambda: self.lz4, "small": lambda: self.small}[scenario]()
+        return {"lz4": lambda: self.lz4, "small": lambda: self.small}.get(scenario, lambda: self.burst)()
 
 
 @dataclass(frozen=True)
@@ -126,14 +126,31 @@ def measure_start_up(subject: Subject) -> Measurement:
 
 
 def measure_burst(subject: Subject, scenario: str) -> Measurement:
-    """Warm up, rest, then all at once: from the first record produced to the last one readable."""
-    bench, meter = subject.bench, subject.mirror.meter
-    records = bench.burst_size(scenario)
-    topic, _ = subject.topics(scenario)
-    bench.send(topic, scenario, bench.sizes.warm_up_records(records))
+    """Warm up, rest, then all at once."""
+    records = subject.bench.burst_size(scenario)
+    _warm_up(subject, scenario, subject.bench.sizes.warm_up_records(records))
+    return _measure_one_burst(subject, scenario, records)
+
+
+def measure_warm(subject: Subject) -> Measurement:
+    """Bursts for a mirror that has copied as much before, which a JVM needs to compile its loops."""
+    records = subject.bench.burst_size("warm")
+    _warm_up(subject, "warm", records)
+    return middle_of([_measure_one_burst(subject, "warm", records) for _ in range(subject.bench.sizes.warm_bursts)])
+
+
+def _warm_up(subject: Subject, scenario: str, records: int) -> None:
+    bench = subject.bench
+    bench.send(subject.topics(scenario)[0], scenario, records)
     subject.wait_mirrored(scenario, START_DEADLINE_S)
     subject.say(f"{scenario}: warm, idle for {bench.sizes.settle_s:.0f} s")
     time.sleep(bench.sizes.settle_s)
+
+
+def _measure_one_burst(subject: Subject, scenario: str, records: int) -> Measurement:
+    """From the first record produced to the last one readable."""
+    bench, meter = subject.bench, subject.mirror.meter
+    topic, _ = subject.topics(scenario)
     subject.say(f"{scenario}: {records:,} records")
     meter.reset_peak()
     counted = subject.mirror.counts()
@@ -203,6 +220,7 @@ def measure_idle(subject: Subject, scenario: str = "idle") -> Measurement:
 WHILE_RUNNING: Mapping[str, Callable[[Subject], Measurement]] = {
     "start-up": measure_start_up,
     "burst": lambda subject: measure_burst(subject, "burst"),
+    "warm": measure_warm,
     "lz4": lambda subject: measure_burst(subject, "lz4"),
     "small": lambda subject: measure_burst(subject, "small"),
     "latency": measure_single_records,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.measurement import percentile, ratio_text, surplus_of
+from bench.measurement import Measurement, middle_of, percentile, ratio_text, surplus_of
 
 
 def test_percentile_is_a_measured_value() -> None:
@@ -47,3 +47,19 @@ def test_surplus_counts_duplicates_over_all_partitions() -> None:
 def test_missing_records_are_not_hidden_by_duplicates() -> None:
     assert surplus_of({0: 10, 1: 10}, {0: 15, 1: 7}) == -3
     assert surplus_of({0: 10}, {}) == -10
+
+
+def _burst(cpu_s: float, peak: int, surplus: int = 0) -> Measurement:
+    return Measurement(
+        mirror="mm2", scenario="burst", wall_s=2 * cpu_s, cpu_s=cpu_s, peak_memory_bytes=peak, surplus=surplus, note="n"
+    )
+
+
+def test_the_middle_burst_counts_with_the_most_memory_and_all_that_came_twice() -> None:
+    middle = middle_of([_burst(3.0, 10), _burst(1.0, 30), _burst(2.0, 20, surplus=7)])
+    assert (middle.cpu_s, middle.wall_s, middle.peak_memory_bytes, middle.surplus) == (2.0, 4.0, 30, 7)
+    assert middle.note == "n; CPU of all: 3.00, 1.00, 2.00 s"
+
+
+def test_a_single_burst_is_the_middle_one() -> None:
+    assert middle_of([_burst(3.0, 10)]) == _burst(3.0, 10)
