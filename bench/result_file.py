@@ -22,8 +22,8 @@ flags), on the machine that the brokers and the producer share. Topics of {PARTI
   **lz4**: 1 KB records of text, 64 in an lz4 batch. **small**: 100 byte records in batches of 1 to 10.
   Before each the mirror had copied some of the same and was then left idle. Wall and CPU: from the first record
   produced to the last one readable on the target.
-- **warm**: such bursts after a first one that is not counted, by which time a JVM has compiled its loops. Of three the
-  one with the middle CPU time.
+- **warm**: such bursts after a first one that is not counted, by which time a JVM has compiled its loops. Of several
+  the one with the middle CPU time.
 - **latency**: single records, 50-70 ms apart, from the produce call until a consumer of the target has it.
 - **idle**: CPU of a minute in which nothing is produced.
 - **once**: a cold start on a topic of the size of the burst, until the process has ended

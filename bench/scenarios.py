@@ -43,7 +43,13 @@ class Loads:
         return small_rounds()
 
     def of(self, scenario: str) -> list[Round]:
-        return {"lz4": lambda: self.lz4, "small": lambda: self.small}.get(scenario, lambda: self.burst)()
+        kinds = {
+            "burst": lambda: self.burst,
+            "warm": lambda: self.burst,
+            "lz4": lambda: self.lz4,
+            "small": lambda: self.small,
+        }
+        return kinds[scenario]()
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,7 @@ def measure_warm(subject: Subject) -> Measurement:
 def _warm_up(subject: Subject, scenario: str, records: int) -> None:
     bench = subject.bench
     bench.send(subject.topics(scenario)[0], scenario, records)
-    subject.wait_mirrored(scenario, START_DEADLINE_S)
+    subject.wait_mirrored(scenario, max(START_DEADLINE_S, bench.sizes.deadline_s))
     subject.say(f"{scenario}: warm, idle for {bench.sizes.settle_s:.0f} s")
     time.sleep(bench.sizes.settle_s)
 

@@ -26,6 +26,7 @@ class SilentChannel:
 
     def __init__(self) -> None:
         self.request_timeout_s = 30.0
+        self.is_renewing = False
         self.pending: deque[Pending] = deque()
         self.sent: list[int] = []
         self.sizes: list[int] = []

@@ -117,12 +117,12 @@ class Appender:
 
     @property
     def wakes_at(self) -> int:
-        """How many bytes are worth waking up for: those of several answers, where nothing waits for the first of them.
+        """How many bytes are worth waking up for: those of several answers, where no batch waits for the first of them.
 
         Their sizes are guessed by the last one's, so whoever waits looks in vain at times, and must not wait for long.
         """
         answers = len(self.channel.pending) - (BROKER_HAS if self._turn else 0)
-        if answers < 2 or time.monotonic() < self._hole_until:
+        if answers < 2 or self.channel.is_renewing or time.monotonic() < self._hole_until:
             return 1
         return max(1, self._answer_bytes * (2 * answers - 1) // 2)  # somewhat less than all of them have
 
@@ -256,6 +256,8 @@ class Appender:
             # Brokers since 2.0 answer at once and then do not read from us for that long (KIP-219). Without the pause
             # five requests would wait there with their deadlines running.
             self.paused_until = time.monotonic() + throttle_ms / 1000
+        if len(answers) != len(tag.sent):
+            raise ProtocolError(f"{self.channel} answered for {len(answers)} of {len(tag.sent)} batches")
         for answer in answers:
             known = tag.sent.get((answer.topic, answer.partition))
             if known is None:

@@ -228,8 +228,10 @@ class Copy:
         reserved = sum(f.reserved_bytes for f in fetchers)
         room = min(share, self._held_bytes - self._roster.held_bytes - reserved)
         ahead = self._roster.readahead_bytes() - reserved
+        if room < share // 4 or ahead <= 0:
+            return
         cursors = self._roster.fetchable(fetcher.node)
-        if not cursors or room < share // 4 or ahead <= 0:
+        if not cursors:
             return
         left_ms = int((self._deadline - now) * 1000)
         fetcher.ask(cursors, min(room, ahead, self._throttle.most_bytes), max(0, left_ms), self._followers.rack(now))

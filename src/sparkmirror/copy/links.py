@@ -7,21 +7,29 @@ together, for some milliseconds at most.
 from __future__ import annotations
 
 import contextlib
+import math
 import selectors
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from sparkmirror.copy.appender import Appender, Fills
 from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.scout import Connections
 from sparkmirror.errors import ConnectionLostError
-from sparkmirror.net.channel import Channel
+from sparkmirror.net.channel import Channel, Pending
 
 ANSWER_WAITS_S = 0.005
 
 Side = Fetcher | Appender
+
+
+class _Wait(NamedTuple):
+    """For how long the answer to the oldest request may wait for others."""
+
+    oldest: Pending
+    until: float
 
 
 class Links:
@@ -34,7 +42,7 @@ class Links:
         self._fill_slowly = fill_slowly
         self._selector = selectors.DefaultSelector()
         self._writing: set[Side] = set()  # that wait for room
-        self._gathering: dict[Side, float] = {}  # whose answers may wait, and until when
+        self._gathering: dict[Side, _Wait] = {}
 
     @property
     def sides(self) -> list[Side]:
@@ -56,12 +64,14 @@ class Links:
         """Sides, and names of what is listened to, that are ready; with the selector's events."""
         if not self._gathering:
             return [(key.data, events) for key, events in self._selector.select(timeout_s)]
-        first = min(self._gathering.values())
+        first = min(wait.until for wait in self._gathering.values())
         found = self._selector.select(min(timeout_s, max(0.0, first - time.monotonic())))
         ready = {key.data: events for key, events in found}
         now = time.monotonic()
-        overdue = {side: selectors.EVENT_READ for side, until in self._gathering.items() if until <= now}
-        return list((overdue | ready).items())
+        for side, wait in self._gathering.items():
+            if wait.until <= now:
+                ready[side] = ready.get(side, 0) | selectors.EVENT_READ
+        return list(ready.items())
 
     def watch(self, side: Side) -> None:
         """Wait for room to write only while something waits to be written, and for as many answers as can wait."""
@@ -77,14 +87,21 @@ class Links:
         self._selector.modify(side.channel, events, side)
 
     def _gather(self, side: Side) -> None:
+        """The time runs for one answer. When it is over and the answer was not there, its first byte wakes us up."""
         if isinstance(side, Fetcher):
             return
         wakes_at = side.wakes_at
-        side.channel.wake_at(wakes_at)
-        if wakes_at > 1:
-            self._gathering[side] = time.monotonic() + ANSWER_WAITS_S
-        else:
+        if wakes_at == 1:
             self._gathering.pop(side, None)
+        else:
+            now, wait = time.monotonic(), self._gathering.get(side)
+            if wait is None or wait.oldest is not side.channel.pending[0]:
+                wait = _Wait(side.channel.pending[0], now + ANSWER_WAITS_S)
+            elif wait.until <= now:
+                wait = wait._replace(until=math.inf)
+            self._gathering[side] = wait
+            wakes_at = wakes_at if wait.until < math.inf else 1
+        side.channel.wake_at(wakes_at)
 
     def adopt(self, connections: Connections) -> None:
         """One a broker: others are closed."""

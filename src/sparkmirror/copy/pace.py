@@ -27,6 +27,7 @@ class Pace:
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
         self._longest_ms = LONGEST_WAIT_MS if bounds.fetch_wait_ms is None else bounds.fetch_wait_ms
+        self._most_bytes = bounds.partition_bytes or FLOOD_GATHER_BYTES  # more may never come from a single partition
         self._wait_ms = FIRST_WAIT_MS
         self._size = 0  # of the last answer
         self._is_quick = False
@@ -46,9 +47,9 @@ class Pace:
         if wanted is not None and wanted > 1:
             return GATHERING_WAIT_MS if self._bounds.fetch_wait_ms is None else self._bounds.fetch_wait_ms, wanted
         if self._size >= FLOOD_BYTES:
-            return min(FLOOD_MS, wait_ms), FLOOD_GATHER_BYTES
+            return min(FLOOD_MS, wait_ms), min(FLOOD_GATHER_BYTES, self._most_bytes)
         if self._size >= MUCH_BYTES:
-            return min(GATHER_MS, wait_ms), GATHER_BYTES
+            return min(GATHER_MS, wait_ms), min(GATHER_BYTES, self._most_bytes)
         if self._is_quick:
-            return min(QUICK_MS, wait_ms), GATHER_BYTES
+            return min(QUICK_MS, wait_ms), min(GATHER_BYTES, self._most_bytes)
         return wait_ms, 1

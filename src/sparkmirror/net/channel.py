@@ -15,6 +15,7 @@ import select
 import socket
 import ssl
 import struct
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -128,6 +129,11 @@ class Channel:
             self._socket.setsockopt(socket.SOL_SOCKET, option, SOCKET_BUFFER_BYTES if size is None else size)
 
     @property
+    def is_renewing(self) -> bool:
+        """What is asked meanwhile is not sent before the session is renewed."""
+        return self._renewal is not None
+
+    @property
     def wants_write(self) -> bool:
         return bool(self._out)
 
@@ -179,8 +185,11 @@ class Channel:
         return Pending(self._correlation, flexible, tag, deadline)
 
     def wake_at(self, count: int) -> None:
-        """Be readable for a selector only when so many bytes are here, or the other side hung up."""
-        if count != self._wakes_at:
+        """Be readable for a selector only when so many bytes are here, or the other side hung up.
+
+        On other systems than Linux a read of less would find nothing: there it is readable with the first byte.
+        """
+        if count != self._wakes_at and sys.platform == "linux":
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)
             self._wakes_at = count
 

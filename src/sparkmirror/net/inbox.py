@@ -10,8 +10,6 @@ import socket
 import ssl
 import struct
 
-import numpy as np
-
 BUFFER_BYTES = 8 << 10
 MAX_FRAME_BYTES = 256 << 20
 SHORTEST_FRAME_BYTES = 4  # the id of the request that it answers
@@ -26,6 +24,13 @@ class FrameSizeError(Exception):
     def __init__(self, size: int, head: bytes) -> None:
         super().__init__(size)
         self.size, self.head = size, head
+
+
+def _make_frame(size: int) -> memoryview:
+    """Not cleared: all of it is written over before anybody sees it."""
+    import numpy as np  # noqa: PLC0415 - only who needs it loads it
+
+    return np.empty(size, np.uint8).data
 
 
 class Inbox:
@@ -55,7 +60,7 @@ class Inbox:
                 self._start = end
                 return memoryview(bytearray(self._buffer[begin:end]))
             if size > BUFFER_BYTES - _SIZE.size:
-                self._large = np.empty(size, np.uint8).data  # not cleared: all of it is written over
+                self._large = _make_frame(size)
                 self._filled = self._end - begin
                 self._large[: self._filled] = self._buffer[begin : self._end]
                 self._start = self._end = 0

@@ -80,8 +80,8 @@ def parse_produce(version: int, frame: memoryview) -> tuple[int, list[ProducedPa
     for _ in range(reader.array()):
         topic: TopicKey = reader.uuid() if version == BY_ID else reader.string() or ""
         count = reader.array()
-        some = _parse_short(reader, topic, count) if reader.flexible else None
-        answers += [_parse_partition(reader, topic) for _ in range(count)] if some is None else some
+        short = _parse_short(reader, topic, count) if reader.flexible else None
+        answers += [_parse_partition(reader, topic) for _ in range(count)] if short is None else short
         reader.skip_tags()
     throttle_ms = reader.int32()
     reader.skip_tags()
@@ -95,8 +95,10 @@ def _parse_short(reader: Reader, topic: TopicKey, count: int) -> list[ProducedPa
         if rest != _NOTHING_WRONG:
             return None
         found.append(ProducedPartition(topic, partition, error, base_offset, log_start, None))
-    reader.position += len(found) * _SHORT_ANSWER.size
-    return found if len(found) == count else None
+    if len(found) < count:
+        return None
+    reader.position += count * _SHORT_ANSWER.size
+    return found
 
 
 def _parse_partition(reader: Reader, topic: TopicKey) -> ProducedPartition:

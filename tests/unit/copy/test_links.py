@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import selectors
 import socket
 import struct
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,10 +16,11 @@ from sparkmirror.copy.lease import Lease, Rules
 from sparkmirror.copy.links import ANSWER_WAITS_S, Links
 from sparkmirror.copy.roster import Roster
 from sparkmirror.copy.scout import Connections
+from sparkmirror.errors import ProtocolError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.channel import Channel
 from sparkmirror.net.client import Client
-from tests.support.loopback import Loopback
+from tests.support.loopback import METADATA, Loopback
 from tests.support.rosters import A, SilentChannel, appender_at, fetched, roster_of, settle
 
 LONG_S = 5.0
@@ -25,46 +28,107 @@ LONG_S = 5.0
 ANSWER = struct.pack(">ih3siihqqqihi", 1, 3, b"A.t", 1, 0, 0, 0, -1, 0, 0, -1, 0)
 
 
+class _Awaiting:
+    """An appender that waits for 100 bytes of answers, and the broker that it waits for. It has sent two requests."""
+
+    def __init__(self, broker: Loopback, links: Links) -> None:
+        links.adopt(Connections(source={}, target={1: Channel("127.0.0.1", broker.port, Client(client_id="x"))}))
+        self.broker, self.links, self.appender = broker, links, links.appenders[1]
+        for _ in range(2):
+            self.ask()
+        self.watch()
+
+    def ask(self) -> None:
+        self.appender.channel.send(METADATA, 0, [b"\0\0\0\0"], flexible=False)
+
+    def watch(self) -> None:
+        self.links.watch(self.appender)
+
+    def answer(self, count: int) -> None:
+        self.broker.connections[0].sendall(count * b"a")
+
+    def events(self) -> int:
+        """That the next look finds; 0: none, in some milliseconds."""
+        found: dict[object, int] = dict(self.links.select(2 * ANSWER_WAITS_S))
+        assert found.keys() <= {self.appender}
+        return found.get(self.appender, 0)
+
+
 @pytest.fixture
-def links() -> Links:
+def awaiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Awaiting]:
+    monkeypatch.setattr(Appender, "wakes_at", 100)
     address = ClusterAddress(alias="A", bootstrap=())
     lease = Lease(
         lease_id="0.f.0", flow="f", source=address, target=address, producer_id=7, fence=4, seconds=9.0, partitions=()
     )
-    return Links(lease, None)
+    links = Links(lease, None)
+    with Loopback(silent={METADATA}) as broker:
+        yield _Awaiting(broker, links)
+        links.close()
 
 
-def _seconds_until_ready(links: Links, appender: Appender) -> float:
-    began = time.monotonic()
-    assert [side for side, _ in links.select(LONG_S)] == [appender]
-    return time.monotonic() - began
-
-
-def test_bytes_that_never_come_are_not_waited_for(links: Links, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_less_than_is_worth_waking_up_for_is_found_when_its_time_is_over(awaiting: _Awaiting) -> None:
     """Whether a broker's answer is shorter than guessed, or it throttles us between two of them."""
-    monkeypatch.setattr(Appender, "wakes_at", 100)
-    with Loopback() as broker:
-        links.adopt(Connections(source={}, target={1: Channel("127.0.0.1", broker.port, Client(client_id="x"))}))
-        appender = links.appenders[1]
-        links.watch(appender)
-        broker.connections[0].sendall(99 * b"a")
-        waited_s = _seconds_until_ready(links, appender)
-        assert ANSWER_WAITS_S <= waited_s < LONG_S / 2
-        monkeypatch.setattr(Appender, "wakes_at", 1)
-        links.watch(appender)
-        assert _seconds_until_ready(links, appender) < LONG_S / 2
-        links.close()
+    began = time.monotonic()
+    awaiting.watch()
+    awaiting.answer(99)
+    assert [side for side, _ in awaiting.links.select(LONG_S)] == [awaiting.appender]
+    assert time.monotonic() - began < LONG_S / 2
 
 
-def test_a_connection_that_ends_is_told_of_at_once(links: Links, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Appender, "wakes_at", 100)
+def test_enough_is_found_at_once(awaiting: _Awaiting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sparkmirror.copy.links.ANSWER_WAITS_S", LONG_S)
-    with Loopback() as broker:
-        links.adopt(Connections(source={}, target={1: Channel("127.0.0.1", broker.port, Client(client_id="x"))}))
-        links.watch(links.appenders[1])
-        broker.connections[0].shutdown(socket.SHUT_RDWR)
-        assert _seconds_until_ready(links, links.appenders[1]) < LONG_S / 2
-        links.close()
+    awaiting.appender.channel.pending.popleft()  # the time runs anew
+    awaiting.ask()
+    awaiting.watch()
+    began = time.monotonic()
+    awaiting.answer(100)
+    assert [side for side, _ in awaiting.links.select(LONG_S)] == [awaiting.appender]
+    assert time.monotonic() - began < LONG_S / 2
+
+
+def test_the_time_does_not_begin_anew_with_each_look(awaiting: _Awaiting) -> None:
+    awaiting.answer(99)
+    until = time.monotonic() + LONG_S
+    while not (found := awaiting.links.select(0.0)) and time.monotonic() < until:
+        awaiting.watch()  # as after each fetch
+    assert found == [(awaiting.appender, selectors.EVENT_READ)]
+
+
+def test_room_to_write_does_not_hide_what_came(awaiting: _Awaiting) -> None:
+    while not awaiting.appender.channel.wants_write:  # more than the socket takes
+        awaiting.appender.channel.send(METADATA, 0, [bytes(1 << 20)], flexible=False)
+    awaiting.watch()
+    awaiting.answer(99)
+    until = time.monotonic() + LONG_S
+    while awaiting.events() & selectors.EVENT_READ == 0:
+        assert time.monotonic() < until
+        awaiting.appender.channel.flush()
+        awaiting.watch()
+
+
+def test_an_answer_that_did_not_come_in_time_is_found_with_its_first_byte(awaiting: _Awaiting) -> None:
+    assert awaiting.events() == selectors.EVENT_READ
+    awaiting.watch()
+    assert awaiting.events() == 0, "it would be looked for again and again"
+    awaiting.answer(1)
+    assert awaiting.events() == selectors.EVENT_READ
+
+
+def test_a_connection_that_ends_is_told_of_at_once(awaiting: _Awaiting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkmirror.copy.links.ANSWER_WAITS_S", LONG_S)
+    awaiting.appender.channel.pending.popleft()
+    awaiting.ask()
+    awaiting.watch()
+    began = time.monotonic()
+    awaiting.broker.connections[0].shutdown(socket.SHUT_RDWR)
+    assert [side for side, _ in awaiting.links.select(LONG_S)] == [awaiting.appender]
+    assert time.monotonic() - began < LONG_S / 2
+
+
+def test_a_connection_that_was_dropped_is_not_waited_for(awaiting: _Awaiting) -> None:
+    awaiting.links.drop(awaiting.appender.channel)
+    assert awaiting.links.select(2 * ANSWER_WAITS_S) == []
 
 
 class _Flow:
@@ -131,3 +195,22 @@ def test_a_hole_waits_for_no_more_answers_than_its_own() -> None:
     assert flow.appender.wakes_at > 1
     flow.fetch(after=5)
     assert flow.appender.wakes_at == 1
+
+
+def test_a_session_that_is_renewed_is_not_waited_with() -> None:
+    """All that is asked meanwhile waits for it."""
+    flow = _Flow()
+    flow.fetch()
+    flow.answer()
+    for _ in range(3):
+        flow.fetch()
+    flow.channel.is_renewing = True
+    assert flow.appender.wakes_at == 1
+
+
+def test_an_answer_that_leaves_a_batch_out_is_refused() -> None:
+    flow = _Flow()
+    flow.fetch()
+    nothing = memoryview(struct.pack(">ii", 0, 0))
+    with pytest.raises(ProtocolError, match="0 of 1 batches"):
+        flow.appender.take(flow.channel.pending.popleft().tag, nothing)

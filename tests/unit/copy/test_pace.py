@@ -57,6 +57,14 @@ def test_much_is_gathered_longer(pace: Pace) -> None:
     assert pace.plan(is_other=False) == (GATHER_MS, GATHER_BYTES)
 
 
+def test_no_more_is_waited_for_than_a_partition_may_bring() -> None:
+    """Else each fetch of a single one would take all of its time."""
+    pace = Pace(Bounds(partition_bytes=MUCH_BYTES))
+    for size in (FLOOD_BYTES, MUCH_BYTES, 200):
+        pace.note(size, has_records=True, took_s=QUICKLY)
+        assert pace.plan(is_other=False)[1] == MUCH_BYTES
+
+
 def test_who_joins_waits_little(pace: Pace) -> None:
     for _ in range(5):
         pace.plan(is_other=False)

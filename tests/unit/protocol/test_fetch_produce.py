@@ -109,6 +109,32 @@ def test_produce_response_of_an_independent_encoder_is_parsed(version: int, key:
     assert answers == [produce.ProducedPartition(key, 3, 45, 12, 4, "out of order", (2, 5))]
 
 
+@pytest.mark.parametrize("said", [None, "late"])
+def test_a_produce_response_of_many_partitions_is_parsed_whether_or_not_one_says_more(said: str | None) -> None:
+    topic = ProduceResponse.TopicProduceResponse
+    partition = topic.PartitionProduceResponse
+    partitions = [
+        partition(
+            index=index, error_code=index % 3, base_offset=10 * index, log_append_time_ms=-1, log_start_offset=index,
+            record_errors=[], error_message=said if index == 150 else None,
+        )
+        for index in range(200)
+    ]  # fmt: skip
+    response = ProduceResponse(
+        responses=[topic(topic_id=TOPIC_ID, partition_responses=part) for part in (partitions, partitions[:1])],
+        throttle_time_ms=0,
+    )
+    data = memoryview(bytes(response.encode(version=produce.BY_ID)))
+    answers = produce.parse_produce(produce.BY_ID, data)[1]
+    expected = [
+        produce.ProducedPartition(
+            TOPIC_ID.bytes, index, index % 3, 10 * index, index, said if index == 150 else None
+        )
+        for index in (*range(200), 0)
+    ]  # fmt: skip
+    assert answers == expected
+
+
 def fetch_response(version: int) -> bytes:
     topic = FetchResponse.FetchableTopicResponse
     partition = topic.PartitionData
