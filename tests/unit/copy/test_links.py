@@ -132,9 +132,9 @@ def test_a_connection_that_was_dropped_is_not_waited_for(awaiting: _Awaiting) ->
 
 
 class _Flow:
-    """One partition whose batches are sent, one a request, and answered one after the other."""
+    """One partition whose batches are sent, one a request. The first is answered, so a size of answers is known."""
 
-    def __init__(self) -> None:
+    def __init__(self, batches: int = 0) -> None:
         self.roster: Roster
         self.cursor: Cursor
         self.roster, self.cursor = roster_of(Rules())
@@ -143,6 +143,10 @@ class _Flow:
         self.channel: SilentChannel
         self.appender, self.channel = appender_at(A)
         self._next = 0
+        self.fetch()
+        self.answer()
+        for _ in range(batches):
+            self.fetch()
 
     def fetch(self, *, after: int = 0) -> None:
         """One more batch; `after` so many offsets without a record."""
@@ -163,8 +167,6 @@ def _answers_awaited(appender: Appender) -> int:
 
 def test_answers_come_together_where_nothing_waits_for_them() -> None:
     flow = _Flow()
-    flow.fetch()
-    flow.answer()
     assert flow.appender.wakes_at == 1
     flow.fetch()
     assert flow.appender.wakes_at == 1
@@ -176,22 +178,14 @@ def test_answers_come_together_where_nothing_waits_for_them() -> None:
 
 
 def test_a_broker_has_something_to_do_while_more_waits_to_be_sent() -> None:
-    flow = _Flow()
-    flow.fetch()
-    flow.answer()
-    for _ in range(MOST_UNDER_WAY + 1):
-        flow.fetch()
+    flow = _Flow(MOST_UNDER_WAY + 1)
     assert len(flow.channel.pending) == MOST_UNDER_WAY and _answers_awaited(flow.appender) == 2
     flow.answer()
     assert flow.appender.wakes_at == 1
 
 
 def test_a_hole_waits_for_no_more_answers_than_its_own() -> None:
-    flow = _Flow()
-    flow.fetch()
-    flow.answer()
-    for _ in range(3):
-        flow.fetch()
+    flow = _Flow(3)
     assert flow.appender.wakes_at > 1
     flow.fetch(after=5)
     assert flow.appender.wakes_at == 1
@@ -199,18 +193,14 @@ def test_a_hole_waits_for_no_more_answers_than_its_own() -> None:
 
 def test_a_session_that_is_renewed_is_not_waited_with() -> None:
     """All that is asked meanwhile waits for it."""
-    flow = _Flow()
-    flow.fetch()
-    flow.answer()
-    for _ in range(3):
-        flow.fetch()
+    flow = _Flow(3)
+    assert flow.appender.wakes_at > 1
     flow.channel.is_renewing = True
     assert flow.appender.wakes_at == 1
 
 
 def test_an_answer_that_leaves_a_batch_out_is_refused() -> None:
-    flow = _Flow()
-    flow.fetch()
+    flow = _Flow(1)
     nothing = memoryview(struct.pack(">ii", 0, 0))
     with pytest.raises(ProtocolError, match="0 of 1 batches"):
         flow.appender.take(flow.channel.pending.popleft().tag, nothing)
