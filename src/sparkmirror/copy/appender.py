@@ -112,8 +112,7 @@ class Appender:
 
     @property
     def has_room(self) -> bool:
-        is_free = len(self.channel.pending) < MOST_UNDER_WAY
-        return is_free and (not self.paused_until or time.monotonic() >= self.paused_until)
+        return len(self.channel.pending) < MOST_UNDER_WAY and time.monotonic() >= self.paused_until
 
     @property
     def wakes_at(self) -> int:

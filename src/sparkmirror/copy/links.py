@@ -41,7 +41,6 @@ class Links:
         self._lease = lease
         self._fill_slowly = fill_slowly
         self._selector = selectors.DefaultSelector()
-        self._writing: set[Side] = set()  # that wait for room
         self._gathering: dict[Side, _Wait] = {}
 
     @property
@@ -76,15 +75,9 @@ class Links:
     def watch(self, side: Side) -> None:
         """Wait for room to write only while something waits to be written, and for as many answers as can wait."""
         self._gather(side)
-        wants_write = side.channel.wants_write
-        if wants_write == (side in self._writing):
-            return
-        if wants_write:
-            self._writing.add(side)
-        else:
-            self._writing.discard(side)
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wants_write else 0)
-        self._selector.modify(side.channel, events, side)
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if side.channel.wants_write else 0)
+        if self._selector.get_key(side.channel).events != events:
+            self._selector.modify(side.channel, events, side)
 
     def _gather(self, side: Side) -> None:
         """The time runs for one answer. When it is over and the answer was not there, its first byte wakes us up."""
@@ -131,7 +124,6 @@ class Links:
         side = next((s for s in self.sides if s.channel is channel), None)
         if side is not None:
             self._selector.unregister(channel)
-            self._writing.discard(side)
             self._gathering.pop(side, None)
             channel.close()
             del (self.fetchers if isinstance(side, Fetcher) else self.appenders)[side.node]

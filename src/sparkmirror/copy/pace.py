@@ -47,9 +47,11 @@ class Pace:
         if wanted is not None and wanted > 1:
             return GATHERING_WAIT_MS if self._bounds.fetch_wait_ms is None else self._bounds.fetch_wait_ms, wanted
         if self._size >= FLOOD_BYTES:
-            return min(FLOOD_MS, wait_ms), min(FLOOD_GATHER_BYTES, self._most_bytes)
-        if self._size >= MUCH_BYTES:
-            return min(GATHER_MS, wait_ms), min(GATHER_BYTES, self._most_bytes)
-        if self._is_quick:
-            return min(QUICK_MS, wait_ms), min(GATHER_BYTES, self._most_bytes)
-        return wait_ms, 1
+            gather_ms, gather_bytes = FLOOD_MS, FLOOD_GATHER_BYTES
+        elif self._size >= MUCH_BYTES:
+            gather_ms, gather_bytes = GATHER_MS, GATHER_BYTES
+        elif self._is_quick:
+            gather_ms, gather_bytes = QUICK_MS, GATHER_BYTES
+        else:
+            return wait_ms, 1
+        return min(gather_ms, wait_ms), min(gather_bytes, self._most_bytes)

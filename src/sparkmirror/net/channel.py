@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 _HEADER = struct.Struct(">ihhi")
 _I32 = struct.Struct(">i")
 _TLS_ALERT = b"\x15\x03"
-_NO_TAGS = b"\0"
 
 SOCKET_BUFFER_BYTES = 4 << 20
 MAX_PIECES = 512  # under the system's IOV_MAX of 1,024
@@ -267,11 +266,9 @@ class Channel:
             raise ProtocolError(f"{self} answered a request that was not asked (id {correlation})")
         pending = self.pending.popleft()
         self._answers += 1
-        if pending.flexible and frame[_I32.size : _I32.size + 1] != _NO_TAGS:
-            reader = Reader(frame[_I32.size :], flexible=True)
-            reader.skip_tags()
-            return pending, frame[_I32.size + reader.position :]
-        return pending, frame[_I32.size + pending.flexible :]
+        reader = Reader(frame[4:], flexible=pending.flexible)
+        reader.skip_tags()
+        return pending, frame[4 + reader.position :]
 
     def overdue(self, now: float) -> bool:
         return bool(self.pending) and self.pending[0].deadline < now

@@ -26,11 +26,6 @@ UUID_BYTES = 16
 
 def encode_uvarint(value: int) -> bytes:
     """An unsigned LEB128 number."""
-    if value < 1 << 7:
-        return bytes((value,))
-    if value < 1 << 21:
-        low, high = value & 0x7F | 0x80, value >> 7
-        return bytes((low, high)) if high < 1 << 7 else bytes((low, high & 0x7F | 0x80, high >> 7))
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
