@@ -41,6 +41,10 @@ def test_frames_come_out_as_they_went_in(sizes: list[int], data: st.DataObject) 
         for start, end in pairwise([0, *cuts, len(stream)]):
             theirs.sendall(stream[start:end])
             found += _take(inbox)
+            begun = len(stream[:end]) - sum(_SIZE.size + len(frame) for frame in found)
+            whole = _SIZE.size + sizes[len(found)] if len(found) < len(sizes) else 0
+            is_large = begun >= _SIZE.size and whole > BUFFER_BYTES
+            assert inbox.missing == (whole - begun if is_large else 0)
     assert [bytes(frame) for frame in found] == frames
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 from sparkmirror.batch import scan
 from sparkmirror.batch.codec import decompress
 from sparkmirror.batch.columns import CREATE_TIME, SCHEMA, decode_records
+from sparkmirror.batch.damage import refuse_damaged
 from sparkmirror.batch.header import HEADER_BYTES
 from sparkmirror.batch.legacy import read_legacy_records
-from sparkmirror.errors import ProtocolError
 
 _CODEC, _LOG_APPEND_TIME = 0x07, 0x08
 
@@ -26,8 +26,7 @@ def decode_fetch(records: memoryview, found: scan.Scan, position: int, end: int)
         if row[scan.KIND] == scan.LEGACY:
             batch = _decode_legacy(records[row[scan.START] : row[scan.AFTER]])
         else:
-            if scan.find_damaged(data, row.reshape(1, -1)) >= 0:
-                raise ProtocolError(f"the batch at offset {row[scan.FIRST]} arrived with a wrong CRC")
+            refuse_damaged(data, row.reshape(1, -1))
             batch = _decode_batch(records, row.tolist())
         kept = keep_offsets(batch, position, end)
         if kept.num_rows:

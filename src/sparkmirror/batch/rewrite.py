@@ -54,16 +54,13 @@ class Run(NamedTuple):
 
 def rewrite_records(data: Bytes, sections: Table, *, keep_first: int, keep_end: int, limit: int) -> list[Run]:
     """The records of `sections` (see the columns) with offsets in `keep_first..keep_end`, as runs."""
-    sizes = sections[:, SECTION_END] - sections[:, SECTION_START]
-    counts = sections[:, COUNT]
-    if (counts * SHORTEST_RECORD > sizes).any() or counts.sum() > _LARGEST_COUNT:
+    records, size = _measure(sections)
+    if records < 0:
         raise ProtocolError("a batch says that it has more records than its bytes can hold")
     # A new run costs a header. There are at most as many as there are records.
-    records = int(counts.sum())
     runs = np.empty((64, _RUN_COLUMNS), np.int64)
     while True:
-        room = int(sizes.sum()) + records * _LONGEST_GROWTH + len(runs) * HEADER_BYTES
-        out = np.empty(room, np.uint8)
+        out = np.empty(size + records * _LONGEST_GROWTH + len(runs) * HEADER_BYTES, np.uint8)
         error, used = _rewrite(data, sections, keep_first, keep_end, limit, out, runs)
         if used <= len(runs):
             break
@@ -75,6 +72,19 @@ def rewrite_records(data: Bytes, sections: Table, *, keep_first: int, keep_end: 
         Run(r[RUN_FIRST], r[RUN_COUNT], r[RUN_BASE], r[RUN_MAX], view[r[OUT_START] : r[OUT_END]])
         for r in runs[:used].tolist()
     ]
+
+
+@kernel
+def _measure(sections: Table) -> tuple[int, int]:
+    """How many records the sections say that they have, in how many bytes; `FAILED` if that can't be."""
+    records = size = 0
+    for i in range(len(sections)):
+        count, here = sections[i, COUNT], sections[i, SECTION_END] - sections[i, SECTION_START]
+        if count * SHORTEST_RECORD > here:
+            return FAILED, FAILED
+        records += count
+        size += here
+    return (records, size) if records <= _LARGEST_COUNT else (FAILED, FAILED)
 
 
 @kernel

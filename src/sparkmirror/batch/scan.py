@@ -23,7 +23,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkmirror.batch.crc import crc32c_of
 from sparkmirror.batch.header import HEADER_BYTES, LENGTH_FROM
 from sparkmirror.batch.kernel import Bytes, kernel
 from sparkmirror.batch.varint import FAILED, read_varint
@@ -40,8 +39,9 @@ PART_COLUMNS = 5
 
 Table = NDArray[np.int64]
 
-# A batch under this is worth a copy if that spares a request. To compress again costs far more than to copy.
-SMALL_BYTES = 32 << 10
+# Batches under this are worth a copy if that spares a request: a microsecond for 40 records or 30 KB, where a request
+# costs fifty and more. To compress again costs far more than to copy.
+SMALL_BYTES, FEW_RECORDS = 256 << 10, 1000
 SMALL_COMPRESSED_BYTES = 1 << 10
 NO_LIMIT = 1 << 30
 _ANY_OFFSET = 1 << 62
@@ -77,7 +77,7 @@ def scan_batches(
     aborted: Sequence[tuple[int, int]] = (),
     skip_producers: Sequence[int] = (),
     largest: int = NO_LIMIT,
-    merge_bytes: int = 256 << 10,
+    merge_bytes: int = NO_LIMIT,
 ) -> Scan:
     """Classify the whole batches of a fetch; what lies before `position` or from `stop_at` on is left out.
 
@@ -104,7 +104,7 @@ def scan_batches(
 
 
 @kernel
-def _big_endian(data: Bytes, at: int, size: int) -> int:
+def big_endian(data: Bytes, at: int, size: int) -> int:
     value = 0
     for i in range(size):
         value = (value << 8) | int(data[at + i])
@@ -124,13 +124,13 @@ def _walk(
     active = np.empty(len(pids), np.int64)  # producers inside an aborted transaction
     known = joined = 0
     while size - at >= 17:
-        after = at + LENGTH_FROM + _big_endian(data, at + 8, 4)
+        after = at + LENGTH_FROM + big_endian(data, at + 8, 4)
         if after - at - LENGTH_FROM < _SHORTEST:
             return BAD_LENGTH, used, position, epoch, at
         if after > size:
             break
         magic = data[at + 16]
-        first = _big_endian(data, at, 8)
+        first = big_endian(data, at, 8)
         if magic < 2:
             legacy = at if legacy < 0 else legacy
             at = after
@@ -139,13 +139,13 @@ def _walk(
             break
         if after - at < HEADER_BYTES or magic > 2:
             return BAD_HEADER, used, position, epoch, at
-        attributes = _big_endian(data, at + 21, 2)
-        last_delta = _big_endian(data, at + 23, 4)
-        count = _big_endian(data, at + 57, 4)
+        attributes = big_endian(data, at + 21, 2)
+        last_delta = big_endian(data, at + 23, 4)
+        count = big_endian(data, at + 57, 4)
         if first < 0 or last_delta < 0 or count < 0 or count > last_delta + 1:
             return BAD_HEADER, used, position, epoch, at
         end = first + last_delta + 1
-        pid = _big_endian(data, at + 43, 8)
+        pid = big_endian(data, at + 43, 8)
         while joined < len(pids) and firsts[joined] < end:
             active[known] = pids[joined]
             known += 1
@@ -188,12 +188,12 @@ def _walk(
                 row = rows[used]
                 row[START], row[AFTER], row[FIRST], row[END] = at, after, first, end
                 row[COUNT], row[ATTRIBUTES] = count, attributes
-                row[BASE_TIMESTAMP] = _big_endian(data, at + 27, 8)
-                row[MAX_TIMESTAMP] = _big_endian(data, at + 35, 8)
-                row[EPOCH] = _big_endian(data, at + 12, 4)
+                row[BASE_TIMESTAMP] = big_endian(data, at + 27, 8)
+                row[MAX_TIMESTAMP] = big_endian(data, at + 35, 8)
+                row[EPOCH] = big_endian(data, at + 12, 4)
                 row[KIND] = PASS if passes else REWRITE
             used += 1
-        epoch = _big_endian(data, at + 12, 4)
+        epoch = big_endian(data, at + 12, 4)
         position = min(end, stop)
         at = after
     if legacy >= 0:
@@ -227,7 +227,7 @@ def _marker_type(data: Bytes, at: int, end: int) -> int:
             return FAILED
     if value < 4 or at + 4 > end:
         return FAILED
-    return _big_endian(data, at + 2, 2)
+    return big_endian(data, at + 2, 2)
 
 
 @kernel
@@ -259,15 +259,5 @@ def _group(rows: Table, merge_bytes: int, parts: Table) -> int:
 def _joins(row: Table) -> bool:
     if row[KIND] == PASS:
         small = SMALL_COMPRESSED_BYTES if row[ATTRIBUTES] & _CODEC else SMALL_BYTES
-        return bool(row[AFTER] - row[START] < small)
+        return bool(row[AFTER] - row[START] < small and row[COUNT] <= FEW_RECORDS)
     return bool(row[KIND] == REWRITE)
-
-
-@kernel
-def find_damaged(data: Bytes, rows: Table) -> int:
-    """The first row whose bytes do not have the CRC that their header says; -1 if all have."""
-    for i in range(len(rows)):
-        start = rows[i, START]
-        if crc32c_of(data, start + 21, rows[i, AFTER]) != _big_endian(data, start + 17, 4) & 0xFFFFFFFF:
-            return i
-    return -1

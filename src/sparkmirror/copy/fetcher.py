@@ -45,6 +45,11 @@ class Fetcher:
     def idle(self) -> bool:
         return not self.channel.pending
 
+    @property
+    def wakes_at(self) -> int:
+        """How many bytes are worth waking up for: the rest of an answer that has begun to arrive."""
+        return max(1, self.channel.missing)
+
     def ask(self, cursors: Iterable[Cursor], max_bytes: int, left_ms: int, rack: str = "") -> None:
         """Send the next fetch for exactly these cursors. From a `rack`, a leader may name a follower to read from."""
         wanted = {cursor: (cursor.term, cursor.fetch_offset) for cursor in cursors}
@@ -58,7 +63,7 @@ class Fetcher:
             self.version,
             {key: [self._wish(c) for c in group] for key, group in group_by(changed, _key).items()},
             max_wait_ms=max_wait_ms,
-            min_bytes=min_bytes,
+            min_bytes=min(min_bytes, max_bytes),
             max_bytes=max_bytes,
             isolation=self._isolation,
             session_id=self._session_id,

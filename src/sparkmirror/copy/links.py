@@ -1,7 +1,7 @@
 """The connections of a lease: a fetcher a source broker, an appender a target broker, a selector over all of them.
 
 To wake up costs more than to take an answer. Where nothing waits for the answers to appends, several are awaited
-together, for some milliseconds at most.
+together, and of a large answer the rest of it; both for some milliseconds at most.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Links:
         return list(ready.items())
 
     def watch(self, side: Side) -> None:
-        """Wait for room to write only while something waits to be written, and for as many answers as can wait."""
+        """Wait for room to write only while something waits to be written, and for as much as can wait."""
         self._gather(side)
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if side.channel.wants_write else 0)
         if self._selector.get_key(side.channel).events != events:
@@ -81,8 +81,6 @@ class Links:
 
     def _gather(self, side: Side) -> None:
         """The time runs for one answer. When it is over and the answer was not there, its first byte wakes us up."""
-        if isinstance(side, Fetcher):
-            return
         wakes_at = side.wakes_at
         if wakes_at == 1:
             self._gathering.pop(side, None)

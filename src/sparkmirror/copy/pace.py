@@ -4,7 +4,7 @@
     now and then a record     the same, and the broker answers with the first byte
     something every 5 ms      5 ms, or 1 MB if that is there earlier
     64 KB an answer           10 ms, or 1 MB
-    512 KB an answer          20 ms, or 2 MB
+    512 KB an answer          20 ms, or 4 MB
 
 A fetch for each producer's batch would cost more than the copy. A single record is never waited with.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from sparkmirror.copy.lease import Bounds
 
 MUCH_BYTES, GATHER_MS, GATHER_BYTES = 64 << 10, 10, 1 << 20
-FLOOD_BYTES, FLOOD_MS, FLOOD_GATHER_BYTES = 512 << 10, 20, 2 << 20
+FLOOD_BYTES, FLOOD_MS, FLOOD_GATHER_BYTES = 512 << 10, 20, 4 << 20
 QUICK_MS = 5
 FIRST_WAIT_MS = 50
 LONGEST_WAIT_MS = 2000

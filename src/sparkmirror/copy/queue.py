@@ -22,8 +22,8 @@ from sparkmirror.protocol.fetch import FetchedPartition
 
 PRODUCER_EPOCH = 0
 SEQUENCE_MASK = 0x7FFFFFFF
-MERGE_BYTES = 256 << 10
-LARGEST_RUN_BYTES = 512 << 10  # before compression; under the 1 MB that topics take by default
+MERGE_BYTES = 896 << 10
+LARGEST_RUN_BYTES = 960 << 10  # before compression; under the 1 MB that topics take by default
 
 
 class Ready(NamedTuple):

@@ -136,6 +136,11 @@ class Channel:
     def wants_write(self) -> bool:
         return bool(self._out)
 
+    @property
+    def missing(self) -> int:
+        """Bytes of a large answer that has begun to arrive; 0: there is none, or it is not known."""
+        return self._inbox.missing
+
     def supports(self, api_key: int, version: int) -> bool:
         low, high = self.versions.get(api_key, (0, -1))
         return low <= version <= high

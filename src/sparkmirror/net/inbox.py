@@ -46,6 +46,11 @@ class Inbox:
         self._filled = 0
         self._is_empty = False  # the socket, as far as we know
 
+    @property
+    def missing(self) -> int:
+        """How many bytes of a large frame are awaited; 0: none is, or the socket can't tell how many it has."""
+        return len(self._large) - self._filled if self._large is not None and self._empty_if_short else 0
+
     def wake(self) -> None:
         """The socket has something again."""
         self._is_empty = False

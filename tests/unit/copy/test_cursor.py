@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from sparkmirror.batch.header import read_header
+from sparkmirror.batch.scan import FEW_RECORDS, SMALL_BYTES
 from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.copy.place import Place, Position
@@ -15,7 +16,7 @@ from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.net.cluster import NO_TOPIC_ID, TopicInfo
 from sparkmirror.protocol.fetch import FetchedPartition
 from sparkmirror.topology.standing import Standing
-from tests.support.batches import simple_batch
+from tests.support.batches import encode_batch, simple_batch
 
 TOPIC = TopicInfo("t", NO_TOPIC_ID, {}, 0, False)
 PLACE = Place(0, TOPIC, TOPIC)
@@ -46,8 +47,13 @@ def drain(cursor: Cursor) -> list[Ready | Hole]:
 
 
 def large_batch(first: int) -> bytearray:
-    """Too large to be merged with its neighbours."""
-    return simple_batch(first, 4000)
+    """Of too many records to be merged with its neighbours."""
+    return simple_batch(first, 4 * FEW_RECORDS)
+
+
+def heavy_batch(first: int, size: int) -> bytearray:
+    """Of one record."""
+    return encode_batch([(None, bytes(size), 1_700_000_000_000)], first=first)
 
 
 def append(cursor: Cursor, base_offset: int) -> None:
@@ -74,6 +80,32 @@ def test_a_large_batch_passes_as_it_is() -> None:
     assert isinstance(passed, Ready) and not passed.rebuilt
     assert passed.batch[61:] == source[61:]
     assert isinstance(small, Ready) and (small.first, small.rebuilt) == (4000, False)
+
+
+def test_batches_of_some_hundred_kilobytes_become_one_up_to_what_a_topic_takes() -> None:
+    cursor = cursor_at(0)
+    cursor.take_fetched(fetched(*(heavy_batch(i, 200 << 10) for i in range(6))))
+    assert [(item.first, item.end) for item in drain(cursor)] == [(0, 4), (4, 6)]
+    cursor.queue.largest = 450 << 10
+    cursor.take_fetched(fetched(*(heavy_batch(i, 200 << 10) for i in range(6, 11))))
+    assert [(item.first, item.end) for item in drain(cursor)] == [(6, 8), (8, 10), (10, 11)]
+
+
+def test_batches_of_more_bytes_pass_as_they_are() -> None:
+    cursor = cursor_at(0)
+    cursor.take_fetched(fetched(heavy_batch(0, SMALL_BYTES), heavy_batch(1, SMALL_BYTES)))
+    assert [item.rebuilt for item in drain(cursor) if isinstance(item, Ready)] == [False, False]
+
+
+@pytest.mark.parametrize("size", [1, 5_000], ids=["many small ones", "large ones"])
+@pytest.mark.parametrize("damaged", [0, 2])
+def test_a_damaged_one_of_several_that_would_be_merged_is_named(size: int, damaged: int) -> None:
+    batches = [heavy_batch(first, size) for first in range(3)]
+    batches[damaged][-1] ^= 0x01
+    cursor = cursor_at(0)
+    with pytest.raises(ProtocolError, match=f"at offset {damaged} arrived with a wrong CRC"):
+        cursor.take_fetched(fetched(*batches))
+    assert not cursor.queue
 
 
 def test_a_position_inside_a_batch_leaves_its_first_records_out() -> None:

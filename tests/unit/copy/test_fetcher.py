@@ -44,13 +44,13 @@ class Sent:
         self.requests.append(Request(wait_ms, min_bytes, max_bytes, body, timeout_s))
 
 
-def fetches(bounds: Bounds, count: int = 10, left_ms: int = 60_000) -> list[Request]:
+def fetches(bounds: Bounds, count: int = 10, left_ms: int = 60_000, most: int = 1 << 20) -> list[Request]:
     """What an idle partition is asked for, again and again."""
     channel = Sent()
     fetcher = Fetcher(1, cast(Channel, channel), 1, bounds)
     cursor = Cursor(LeasePartition(topic="t", partition=0, remote="t"), 7)
     for _ in range(count):
-        fetcher.ask([cursor], 1000, left_ms)
+        fetcher.ask([cursor], most, left_ms)
         fetcher._epoch = 1  # as after an answer
     return channel.requests
 
@@ -69,6 +69,7 @@ def test_a_wanted_size_is_waited_for() -> None:
     assert {(f.min_bytes, f.wait_ms) for f in wanted} == {(5000, GATHERING_WAIT_MS)}
     wanted = fetches(Bounds(fetch_min_bytes=5000, fetch_wait_ms=40))
     assert {(f.min_bytes, f.wait_ms) for f in wanted} == {(5000, 40)}
+    assert {f.min_bytes for f in fetches(Bounds(fetch_min_bytes=5000), most=1000)} == {1000}, "more can't come"
 
 
 @pytest.mark.parametrize(("bounds", "size"), [(Bounds(), PARTITION_BYTES), (Bounds(partition_bytes=777), 777)])

@@ -12,6 +12,7 @@ import pytest
 
 from sparkmirror.copy.appender import MOST_UNDER_WAY, Appender
 from sparkmirror.copy.cursor import Cursor
+from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.copy.lease import Lease, Rules
 from sparkmirror.copy.links import ANSWER_WAITS_S, Links
 from sparkmirror.copy.roster import Roster
@@ -24,6 +25,7 @@ from tests.support.loopback import METADATA, Loopback
 from tests.support.rosters import A, SilentChannel, appender_at, fetched, roster_of, settle
 
 LONG_S = 5.0
+LARGE_BYTES = 1 << 20
 # One topic "A.t" with one partition, in version 8: no error, nothing more to say, no throttle.
 ANSWER = struct.pack(">ih3siihqqqihi", 1, 3, b"A.t", 1, 0, 0, 0, -1, 0, 0, -1, 0)
 
@@ -61,16 +63,21 @@ class _Awaiting:
 
 
 @pytest.fixture
-def awaiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Awaiting]:
-    monkeypatch.setattr(Appender, "wakes_at", 100)
+def links() -> Iterator[Links]:
     address = ClusterAddress(alias="A", bootstrap=())
     lease = Lease(
         lease_id="0.f.0", flow="f", source=address, target=address, producer_id=7, fence=4, seconds=9.0, partitions=()
     )
     links = Links(lease, None)
+    yield links
+    links.close()
+
+
+@pytest.fixture
+def awaiting(links: Links, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Awaiting]:
+    monkeypatch.setattr(Appender, "wakes_at", 100)
     with Loopback(silent={METADATA}) as broker:
         yield _Awaiting(broker, links)
-        links.close()
 
 
 def test_less_than_is_worth_waking_up_for_is_found_when_its_time_is_over(awaiting: _Awaiting) -> None:
@@ -129,6 +136,48 @@ def test_a_connection_that_ends_is_told_of_at_once(awaiting: _Awaiting, monkeypa
 def test_a_connection_that_was_dropped_is_not_waited_for(awaiting: _Awaiting) -> None:
     awaiting.links.drop(awaiting.appender.channel)
     assert awaiting.links.select(2 * ANSWER_WAITS_S) == []
+
+
+def _begin_large_answer(broker: Loopback, links: Links) -> tuple[Fetcher, socket.socket]:
+    """A fetcher that has the beginning of an answer of `LARGE_BYTES`, and the broker's end of its connection."""
+    links.adopt(Connections(source={1: Channel("127.0.0.1", broker.port, Client(client_id="x"))}, target={}))
+    fetcher, connection = links.fetchers[1], broker.connections[0]
+    fetcher.channel.send(METADATA, 0, [b"\0\0\0\0"], flexible=False)
+    connection.sendall(struct.pack(">ii", LARGE_BYTES, fetcher.channel.pending[0].correlation) + bytes(1000))
+    while not fetcher.channel.missing:
+        assert links.select(LONG_S)
+        assert not list(fetcher.channel.receive())
+    links.watch(fetcher)
+    return fetcher, connection
+
+
+def test_the_rest_of_a_large_answer_is_awaited(links: Links, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkmirror.copy.links.ANSWER_WAITS_S", LONG_S)
+    with Loopback(silent={METADATA}) as broker:
+        fetcher, connection = _begin_large_answer(broker, links)
+        began = time.monotonic()
+        connection.sendall(bytes(fetcher.channel.missing - 1))
+        assert links.select(0.1) == []
+        connection.sendall(b"\0")
+        assert links.select(LONG_S) == [(fetcher, selectors.EVENT_READ)]
+        assert time.monotonic() - began < LONG_S / 2
+        assert [len(frame) for _, frame in fetcher.channel.receive()] == [LARGE_BYTES - 4]
+        links.watch(fetcher)
+        connection.sendall(b"\0")
+        assert links.select(LONG_S) == [(fetcher, selectors.EVENT_READ)], "the next one is told of by its first byte"
+
+
+def test_the_rest_of_an_answer_that_is_slow_is_taken_as_it_comes(links: Links) -> None:
+    """A socket may hold less than is awaited: whoever waited for all of it would wait for ever."""
+    with Loopback(silent={METADATA}) as broker:
+        fetcher, connection = _begin_large_answer(broker, links)
+        for _ in range(2):
+            before = fetcher.channel.missing
+            connection.sendall(bytes(1000))
+            while fetcher.channel.missing != before - 1000:
+                assert links.select(LONG_S)
+                assert not list(fetcher.channel.receive())
+                links.watch(fetcher)
 
 
 class _Flow:

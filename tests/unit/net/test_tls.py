@@ -20,6 +20,7 @@ from sparkmirror.net.attempts import Attempts
 from sparkmirror.net.channel import Channel
 from sparkmirror.net.client import Client
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.inbox import Inbox
 from sparkmirror.net.security import Security
 from sparkmirror.net.tls import context as contexts
 from sparkmirror.net.tls.ciphers import to_openssl
@@ -259,6 +260,18 @@ def test_large_messages_pass_whole_through_small_buffers(party: Party, echo: int
                 got += some
     assert bytes(got) == sent
     secure.close()
+
+
+def test_nobody_waits_for_the_rest_of_an_answer_that_openssl_may_have(party: Party, echo: int) -> None:
+    secure = wrap_tls(socket.create_connection(("127.0.0.1", echo)), "127.0.0.1", echo, party.client().security, LONG_S)
+    with secure:
+        secure.sendall((100_000).to_bytes(4, "big") + bytes(60_000))
+        secure.setblocking(False)
+        inbox = Inbox(secure)
+        while inbox._filled < 60_000:
+            assert select.select([secure], [], [], LONG_S)[0]
+            assert inbox.next_frame() is None
+            assert inbox.missing == 0
 
 
 def test_who_is_refused_is_not_tried_in_a_hurry(party: Party) -> None:
