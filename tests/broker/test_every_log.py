@@ -11,7 +11,7 @@ from sparkmirror.net.offsets import EARLIEST
 from sparkmirror.protocol.fetch import READ_UNCOMMITTED
 from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
-from tests.support.kafka_client import create_topic
+from tests.support.kafka_client import create_topic, produce
 from tests.support.leases import ends, new_producer_id, run_lease
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs import (
@@ -59,6 +59,19 @@ def test_big_batches_are_split_where_the_target_takes_only_smaller_ones(
     copied = run_lease(pair.source, pair.target, topic, producer_id)
     assert copied.facts == []
     assert copied.total("rebuilt") == copied.total("records") > 0
+    assert_same_log(java_reader, pair.source, topic, pair.target, topic, ends=True)
+
+
+def test_a_batch_that_fits_does_not_overtake_those_in_front_of_it_that_do_not(
+    pair: Pair, topic: str, producer_id: int, java_reader: JavaReader
+) -> None:
+    """A leader that does not know our producer would take it, whatever its sequence."""
+    create_topic(pair.source, topic, 1)
+    # Batches of 100 KB: merged they are more than the target takes, but for the two that are left at the end.
+    produce(pair.source, topic, ({"value": b"%0100000d" % i} for i in range(38)), batch_num_messages=1)
+    create_topic(pair.target, topic, 1, config={"max.message.bytes": "500000"})
+    copied = run_lease(pair.source, pair.target, topic, producer_id)
+    assert copied.facts == []
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, ends=True)
 
 

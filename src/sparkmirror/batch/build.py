@@ -9,7 +9,7 @@ import numpy as np
 from awscrt.checksums import crc32c
 
 from sparkmirror.batch import rewrite, scan
-from sparkmirror.batch.codec import compress, decompress
+from sparkmirror.batch.codec import MAX_OUTPUT_BYTES, compress, decompress
 from sparkmirror.batch.damage import refuse_damaged
 from sparkmirror.batch.header import CRC_FROM, HEADER_BYTES, LENGTH_FROM, MAGIC
 from sparkmirror.batch.kernel import Bytes, kernel
@@ -20,6 +20,9 @@ from sparkmirror.protocol.wire import encode_varint
 NO_LEADER_EPOCH = -1
 _CODEC = 0x07
 _LOG_APPEND_TIME = 0x08
+# Of several batches that are rewritten together: what grows beyond this is rewritten batch by batch.
+_MOST_TOGETHER_BYTES = 64 << 20
+_MOST_AROUND_LEGACY = 32  # lengths, attributes, both deltas, no headers
 
 # base offset, length, leader epoch, magic, CRC, then from the attributes on: see `batch.header`
 _FRONT = struct.Struct(">qiibI")
@@ -38,16 +41,20 @@ def rebuild(data: Bytes, rows: scan.Table, *, keep_first: int, keep_end: int, li
     return [(_compressed(codec, run), codec) if codec else (run, 0) for run in runs]
 
 
-def rebuild_legacy(messages: memoryview, *, keep_first: int, keep_end: int | None) -> list[tuple[Run, int]]:
+def rebuild_legacy(messages: memoryview, *, keep_first: int, keep_end: int | None, limit: int) -> list[tuple[Run, int]]:
     """Messages of formats 0 and 1 as runs of format 2, uncompressed."""
     stop = keep_end if keep_end is not None else 1 << 62
     runs: list[list[LegacyRecord]] = []
+    size = 0
     for record in read_legacy_records(messages):
         if not keep_first <= record.offset < stop:
             continue
-        if not runs or record.offset != runs[-1][-1].offset + 1:
+        takes = _MOST_AROUND_LEGACY + len(record.key or b"") + len(record.value or b"")
+        if not runs or record.offset != runs[-1][-1].offset + 1 or size + takes > limit:
             runs.append([])
+            size = HEADER_BYTES
         runs[-1].append(record)
+        size += takes
     return [(_encode_run(records), 0) for records in runs]
 
 
@@ -88,7 +95,11 @@ def _describe(rows: scan.Table, sections: rewrite.Table) -> None:
 def _decompress_all(codec: int, data: Bytes, sections: rewrite.Table) -> Bytes:
     """The plain records of all sections one after the other; the table is told where they are now."""
     view = data.data
-    plain = [decompress(codec, view[start:end]) for start, end in sections[:, :2].tolist()]
+    left = MAX_OUTPUT_BYTES if len(sections) == 1 else _MOST_TOGETHER_BYTES
+    plain = []
+    for start, end in sections[:, :2].tolist():
+        plain.append(decompress(codec, view[start:end], max_bytes=left))
+        left -= len(plain[-1])
     ends = np.cumsum([len(piece) for piece in plain])
     sections[:, rewrite.SECTION_END] = ends
     sections[1:, rewrite.SECTION_START] = ends[:-1]

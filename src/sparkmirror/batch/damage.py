@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparkmirror.batch import scan
 from sparkmirror.batch.crc import crc32c_of
-from sparkmirror.batch.header import CRC_FROM, has_valid_crc
+from sparkmirror.batch.header import CRC_AT, CRC_FROM, has_valid_crc
 from sparkmirror.batch.kernel import Bytes, kernel
 from sparkmirror.errors import ProtocolError
 
@@ -14,7 +14,7 @@ CALL_BYTES = 2 << 10
 
 
 def refuse_damaged(data: Bytes, rows: scan.Table) -> None:
-    """Raise for the first of these neighbours (rows of a scan) whose CRC is not that of its bytes."""
+    """Raise for the first of these rows of a scan whose CRC is not that of its bytes."""
     if rows[-1, scan.AFTER] - rows[0, scan.START] < CALL_BYTES * len(rows):
         damaged = _find_damaged(data, rows)
     else:
@@ -29,7 +29,7 @@ def refuse_damaged(data: Bytes, rows: scan.Table) -> None:
 def _find_damaged(data: Bytes, rows: scan.Table) -> int:
     for i in range(len(rows)):
         start = rows[i, scan.START]
-        said = scan.big_endian(data, start + 17, 4) & 0xFFFFFFFF
+        said = scan.big_endian(data, start + CRC_AT, 4) & 0xFFFFFFFF
         if crc32c_of(data, start + CRC_FROM, rows[i, scan.AFTER]) != said:
             return i
     return -1

@@ -29,6 +29,7 @@ from sparkmirror.errors import ProtocolError
 
 HEADER_BYTES = 61
 LENGTH_FROM = 12
+CRC_AT = 17
 CRC_FROM = 21
 MAGIC = 2
 
@@ -130,7 +131,7 @@ def patch_batch(batch: memoryview, attributes: int, producer_id: int, epoch: int
     batch[:8] = b"\0\0\0\0\0\0\0\0"
     _ATTRIBUTES.pack_into(batch, CRC_FROM, attributes & ~(_TRANSACTIONAL | _DELETE_HORIZON))
     _PRODUCER.pack_into(batch, 43, producer_id, epoch, sequence)
-    _CRC.pack_into(batch, 17, crc32c(batch[CRC_FROM:]))
+    _CRC.pack_into(batch, CRC_AT, crc32c(batch[CRC_FROM:]))
 
 
 def seal_records(records: bytes, count: int, timestamp: int) -> bytes:
@@ -138,10 +139,10 @@ def seal_records(records: bytes, count: int, timestamp: int) -> bytes:
     length = HEADER_BYTES - LENGTH_FROM + len(records)
     fields = (0, length, -1, MAGIC, 0, 0, count - 1, timestamp, timestamp, -1, -1, -1, count)
     batch = bytearray(_LAYOUT.pack(*fields) + records)
-    _CRC.pack_into(batch, 17, crc32c(memoryview(batch)[CRC_FROM:]))
+    _CRC.pack_into(batch, CRC_AT, crc32c(memoryview(batch)[CRC_FROM:]))
     return bytes(batch)
 
 
 def has_valid_crc(batch: memoryview) -> bool:
     """Whether the bytes are those that the source's leader stored."""
-    return bool(crc32c(batch[CRC_FROM:]) == _CRC.unpack_from(batch, 17)[0])
+    return bool(crc32c(batch[CRC_FROM:]) == _CRC.unpack_from(batch, CRC_AT)[0])

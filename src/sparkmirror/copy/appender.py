@@ -4,6 +4,9 @@ A produce request carries one batch for each of many partitions (a broker takes 
 at most five requests are under way, which is as many batches a partition as a leader remembers for its
 duplicate check.
 
+A leader that does not know our producer takes a batch with any sequence. So the first batch of a partition goes alone:
+if it were refused and another one behind it taken, that would stand at the wrong offset.
+
 A hole is a barrier for its partition: it is filled when nothing of the partition is under way, and nothing goes out
 behind it before it is answered. Markers have no sequence, so a fill that is sent twice would be stored twice: the
 first marker of a lease goes alone and shuts out every earlier lease by its fence; then the leader is asked for its
@@ -154,6 +157,8 @@ class Appender:
                 again[cursor] = None
                 continue
             head = cursor.queue.head if cursor.target_node == self.node else None
+            if isinstance(head, Ready) and cursor.in_flight and not cursor.is_known:
+                continue  # the answer offers it again
             if isinstance(head, Ready):
                 if sent and size + len(head.batch) > self._request_bytes:
                     again[cursor] = None

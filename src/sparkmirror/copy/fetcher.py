@@ -48,7 +48,7 @@ class Fetcher:
     @property
     def wakes_at(self) -> int:
         """How many bytes are worth waking up for: the rest of an answer that has begun to arrive."""
-        return max(1, self.channel.missing)
+        return max(1, self.channel.missing) if self.channel.pending else 1
 
     def ask(self, cursors: Iterable[Cursor], max_bytes: int, left_ms: int, rack: str = "") -> None:
         """Send the next fetch for exactly these cursors. From a `rack`, a leader may name a follower to read from."""

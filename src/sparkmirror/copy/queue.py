@@ -15,6 +15,7 @@ import numpy as np
 from sparkmirror.batch import scan
 from sparkmirror.batch.build import rebuild, rebuild_legacy, seal
 from sparkmirror.batch.header import has_valid_crc, patch_batch
+from sparkmirror.batch.kernel import Bytes
 from sparkmirror.batch.rewrite import Run
 from sparkmirror.copy import facts
 from sparkmirror.errors import ProtocolError
@@ -147,20 +148,12 @@ class CopyQueue:
             elif kind == scan.HOLE:
                 self.add_hole(end)
             elif kind == scan.REWRITE:
-                stop = end if stop_at is None else min(end, stop_at)
-                runs = rebuild(
-                    data,
-                    found.rows[start:to],
-                    keep_first=self.position,
-                    keep_end=stop,
-                    limit=min(self.largest, LARGEST_RUN_BYTES),
-                )
-                self.add_runs(runs)
-                self.add_hole(stop)
+                self._rewrite(data, found.rows[start:to], stop_at)
             else:
                 row = found.rows[start]
                 legacy = fetched.records[row[scan.START] : row[scan.AFTER]]
-                self.add_runs(rebuild_legacy(legacy, keep_first=self.position, keep_end=stop_at))
+                limit = min(self.largest, LARGEST_RUN_BYTES)
+                self.add_runs(rebuild_legacy(legacy, keep_first=self.position, keep_end=stop_at, limit=limit))
         if found.last_epoch >= 0:
             self.epoch = found.last_epoch
 
@@ -171,6 +164,22 @@ class CopyQueue:
             raise ProtocolError(f"the batch at offset {first} arrived with a wrong CRC")
         patch_batch(batch, attributes, self._producer_id, PRODUCER_EPOCH, self.sequence)
         self._add(first, end, batch, rebuilt=False)
+
+    def _rewrite(self, data: Bytes, rows: scan.Table, stop_at: int | None) -> None:
+        """Together; one by one if that fails, so that what comes before the one that can't be read is queued."""
+        end = int(rows[-1, scan.END])
+        stop = end if stop_at is None else min(end, stop_at)
+        limit = min(self.largest, LARGEST_RUN_BYTES)
+        try:
+            runs = rebuild(data, rows, keep_first=self.position, keep_end=stop, limit=limit)
+        except ProtocolError:
+            if len(rows) == 1:
+                raise
+            for i in range(len(rows)):
+                self._rewrite(data, rows[i : i + 1], stop_at)
+        else:
+            self.add_runs(runs)
+            self.add_hole(stop)
 
     def add_runs(self, runs: list[tuple[Run, int]]) -> None:
         """Queue records that were encoded for this log, each run with its codec, and the holes between them."""

@@ -202,6 +202,9 @@ class Roster:
         if isinstance(event, Appended) and error == codes.MESSAGE_TOO_LARGE:
             self._too_large(event, now)
             return
+        if isinstance(event, Appended) and event.ready.records > 1 and error == codes.RECORD_LIST_TOO_LARGE:
+            self._split(event, error, now)
+            return
         if error in codes.FORBIDDEN:
             self._forbidden(cursor, self._target, self._right_to_write(cursor, error), error)
             return
@@ -210,6 +213,14 @@ class Roster:
             return
         if isinstance(event, Appended) and error in codes.FAULTY_RECORD and self._rules.errors.tolerate:
             self._leave_out(event, f"{codes.name_of(error)} {message or ''}".rstrip(), now)
+            return
+        if (
+            isinstance(event, Appended)
+            and error in codes.FAULTY_RECORD
+            and event.ready.rebuilt
+            and event.ready.records > 1
+        ):
+            self._split(event, error, now)
             return
         self.stop(cursor, facts.refused("target", error, message))
 
@@ -239,8 +250,7 @@ class Roster:
         """A batch is split; a single record can only be left out, if the user wants that."""
         cursor, ready = event.cursor, event.ready
         if ready.records > 1:
-            cursor.queue.largest = min(cursor.queue.largest, len(ready.batch)) // 2
-            self.look_again(cursor, "target: MESSAGE_TOO_LARGE (10)", now)
+            self._split(event, codes.MESSAGE_TOO_LARGE, now)
             return
         if self._may_raise(cursor, message_bytes(2 * len(ready.batch)), now):
             return
@@ -253,6 +263,11 @@ class Roster:
             return
         cursor.queue.largest_record = len(ready.batch) - 1
         self.look_again(cursor, "a record is left out", now)
+
+    def _split(self, event: Appended, error: int, now: float) -> None:
+        """Nothing more is sent in batches as large as this one: not its records either."""
+        event.cursor.queue.largest = min(event.cursor.queue.largest, len(event.ready.batch)) // 2
+        self.look_again(event.cursor, f"target: {codes.name_of(error)}", now)
 
     def _leave_out(self, event: Appended, why: str, now: float) -> None:
         """Errors are tolerated. A broker that does not say which records it refuses is given smaller batches."""

@@ -6,7 +6,9 @@ import struct
 
 import pytest
 
+from sparkmirror.batch.codec import GZIP
 from sparkmirror.batch.header import read_header
+from sparkmirror.batch.legacy import LegacyRecord
 from sparkmirror.batch.scan import FEW_RECORDS, SMALL_BYTES
 from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.lease import LeasePartition
@@ -17,6 +19,7 @@ from sparkmirror.net.cluster import NO_TOPIC_ID, TopicInfo
 from sparkmirror.protocol.fetch import FetchedPartition
 from sparkmirror.topology.standing import Standing
 from tests.support.batches import encode_batch, simple_batch
+from tests.support.message_sets import encode_message
 
 TOPIC = TopicInfo("t", NO_TOPIC_ID, {}, 0, False)
 PLACE = Place(0, TOPIC, TOPIC)
@@ -105,7 +108,23 @@ def test_a_damaged_one_of_several_that_would_be_merged_is_named(size: int, damag
     cursor = cursor_at(0)
     with pytest.raises(ProtocolError, match=f"at offset {damaged} arrived with a wrong CRC"):
         cursor.take_fetched(fetched(*batches))
-    assert not cursor.queue
+    assert [item.first for item in drain(cursor)] == list(range(damaged)), "what comes before it is copied"
+
+
+def test_batches_that_grow_too_much_when_decompressed_are_rewritten_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkmirror.batch.build._MOST_TOGETHER_BYTES", 10_000)
+    tiny = [encode_batch([(None, bytes(6000), 1_700_000_000_000)], first=first, codec=GZIP) for first in range(3)]
+    cursor = cursor_at(0)
+    cursor.take_fetched(fetched(*tiny))
+    assert [(item.first, item.end) for item in drain(cursor)] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_old_messages_become_batches_that_the_target_takes() -> None:
+    old = [encode_message(LegacyRecord(i, 1_700_000_000_000, None, bytes(100_000)), 1) for i in range(12)]
+    cursor = cursor_at(0)
+    cursor.queue.largest = 250_000
+    cursor.take_fetched(fetched(*map(bytearray, old)))
+    assert [(item.first, item.end) for item in drain(cursor)] == [(i, i + 2) for i in range(0, 12, 2)]
 
 
 def test_a_position_inside_a_batch_leaves_its_first_records_out() -> None:

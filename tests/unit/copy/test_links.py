@@ -25,9 +25,15 @@ from tests.support.loopback import METADATA, Loopback
 from tests.support.rosters import A, SilentChannel, appender_at, fetched, roster_of, settle
 
 LONG_S = 5.0
-LARGE_BYTES = 1 << 20
-# One topic "A.t" with one partition, in version 8: no error, nothing more to say, no throttle.
-ANSWER = struct.pack(">ih3siihqqqihi", 1, 3, b"A.t", 1, 0, 0, 0, -1, 0, 0, -1, 0)
+LARGE_BYTES = 64 << 10  # a socket holds at least twice as much
+
+
+def _answer(base_offset: int) -> bytes:
+    """One topic "A.t" with one partition, in version 8: no error, nothing more to say, no throttle."""
+    return struct.pack(">ih3siihqqqihi", 1, 3, b"A.t", 1, 0, 0, base_offset, -1, 0, 0, -1, 0)
+
+
+ANSWER_BYTES = len(_answer(0))
 
 
 class _Awaiting:
@@ -191,11 +197,15 @@ class _Flow:
         self.appender: Appender
         self.channel: SilentChannel
         self.appender, self.channel = appender_at(A)
-        self._next = 0
+        self._next = self._answered = 0
         self.fetch()
         self.answer()
         for _ in range(batches):
             self.fetch()
+
+    def restart(self) -> None:
+        """From the beginning of the log again."""
+        self._next = self._answered = 0
 
     def fetch(self, *, after: int = 0) -> None:
         """One more batch; `after` so many offsets without a record."""
@@ -206,12 +216,14 @@ class _Flow:
         self.appender.send()
 
     def answer(self) -> None:
-        self.appender.take(self.channel.pending.popleft().tag, memoryview(ANSWER))
+        for event in self.appender.take(self.channel.pending.popleft().tag, memoryview(_answer(self._answered))):
+            self.roster.take_event(self.appender, event, 0.0)
+        self._answered += 1
 
 
 def _answers_awaited(appender: Appender) -> int:
     """By their bytes: the last one counts as soon as it begins."""
-    return -(-appender.wakes_at // len(ANSWER))
+    return -(-appender.wakes_at // ANSWER_BYTES)
 
 
 def test_answers_come_together_where_nothing_waits_for_them() -> None:
@@ -246,6 +258,28 @@ def test_a_session_that_is_renewed_is_not_waited_with() -> None:
     assert flow.appender.wakes_at > 1
     flow.channel.is_renewing = True
     assert flow.appender.wakes_at == 1
+
+
+def test_the_first_batch_goes_alone() -> None:
+    """A leader that does not know the producer would take the second though it has refused the first."""
+    flow = _Flow()
+    flow.cursor.lose("why", 0.0)
+    settle(flow.roster, flow.cursor)
+    flow.restart()
+    for _ in range(3):
+        flow.fetch()
+    assert len(flow.channel.pending) == 1
+    flow.answer()
+    flow.appender.send()
+    assert len(flow.channel.pending) == 2
+
+
+def test_an_unasked_answer_is_not_waited_for(links: Links) -> None:
+    with Loopback(silent={METADATA}) as broker:
+        fetcher, _ = _begin_large_answer(broker, links)
+        fetcher.channel.pending.clear()
+        links.watch(fetcher)
+        assert fetcher.wakes_at == 1
 
 
 def test_an_answer_that_leaves_a_batch_out_is_refused() -> None:
