@@ -59,6 +59,14 @@ _MEANINGS = {
 }
 
 
+class BadBatchError(ProtocolError):
+    """`at`: where it begins. What stands before it can be read."""
+
+    def __init__(self, at: int, why: str) -> None:
+        super().__init__(f"the batch at byte {at} of a fetch {why}")
+        self.at = at
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """What a fetch holds from a position on."""
@@ -97,7 +105,7 @@ def scan_batches(
             break
         rows = np.empty((used, COLUMNS), np.int64)
     if error:
-        raise ProtocolError(f"the batch at byte {at} of a fetch {_MEANINGS[error]}")
+        raise BadBatchError(at, _MEANINGS[error])
     rows = rows[:used]
     parts = np.empty((used, PART_COLUMNS), np.int64)
     return Scan(rows, parts[: _group(rows, merge_bytes, parts)], end, epoch)

@@ -5,7 +5,8 @@ at most five requests are under way, which is as many batches a partition as a l
 duplicate check.
 
 A leader that does not know our producer takes a batch with any sequence. So the first batch of a partition goes alone:
-if it were refused and another one behind it taken, that would stand at the wrong offset.
+if it were refused and another one behind it taken, that would stand at the wrong offset. So does the first one after a
+while: a leader forgets producers whose records are old.
 
 A hole is a barrier for its partition: it is filled when nothing of the partition is under way, and nothing goes out
 behind it before it is answered. Markers have no sequence, so a fill that is sent twice would be stored twice: the
@@ -33,6 +34,7 @@ from sparkmirror.protocol.fetch import TopicKey
 MOST_UNDER_WAY = 5
 BROKER_HAS = 3  # requests that a broker should have, so that it never waits for the next
 REQUEST_BYTES = 8 << 20
+KNOWN_S = 5.0  # brokers look every ten minutes for what they may forget
 HOLE_S = 0.1  # where one hole is, others are
 GRACE = 7 / 6  # a broker that gives up says so when its time is over: wait for that a little longer
 
@@ -157,7 +159,7 @@ class Appender:
                 again[cursor] = None
                 continue
             head = cursor.queue.head if cursor.target_node == self.node else None
-            if isinstance(head, Ready) and cursor.in_flight and not cursor.is_known:
+            if isinstance(head, Ready) and cursor.in_flight and time.monotonic() >= cursor.known_until:
                 continue  # the answer offers it again
             if isinstance(head, Ready):
                 if sent and size + len(head.batch) > self._request_bytes:
@@ -268,6 +270,8 @@ class Appender:
                 raise ProtocolError(f"{self.channel} answered for a partition that was not sent")
             cursor, ready = known
             if ready.term == cursor.term:
+                if not answer.error:
+                    cursor.known_until = time.monotonic() + KNOWN_S
                 yield Appended(cursor, ready, answer)
 
     def _take_markers(self, tag: _Markers, frame: memoryview) -> Iterator[Event]:

@@ -61,7 +61,7 @@ class Cursor:
         self.source_next = 0
         self.target_next = 0
         self.in_flight = 0  # requests that write to this partition
-        self.is_known = False  # the target's leader has our producer's sequence: it took a batch since we settled
+        self.known_until = 0.0  # the target's leader has taken a batch of our producer, and has hardly forgotten it yet
         self.is_fenced = False  # a marker of ours has shut out every earlier writer of markers
         self.is_filling = False
         self.fill_began = 0.0  # when the hole at the head began to hold up what comes behind it
@@ -147,7 +147,8 @@ class Cursor:
         self._last_sequence = position.last_sequence
         self._stood = standing_of(place, position)
         self.reason = self.unequal = ""
-        self.is_known = self.is_out_of_range = self.is_forgotten = False
+        self.known_until = 0.0
+        self.is_out_of_range = self.is_forgotten = False
         self._note_position()
 
     def lose(self, reason: str, now: float) -> None:
@@ -216,7 +217,6 @@ class Cursor:
                 f"source offset {ready.first} was appended at target offset {base_offset} where {self.target_next} "
                 "was expected: somebody else writes into the target topic",
             )
-        self.is_known = True
         records = ready.records
         self.queue.held_bytes -= len(ready.batch)
         self.queue.held_records -= records

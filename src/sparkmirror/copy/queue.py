@@ -133,15 +133,19 @@ class CopyQueue:
 
     def _add_up_to(self, fetched: FetchedPartition, stop_at: int | None) -> None:
         data = np.frombuffer(fetched.records, np.uint8)
-        found = scan.scan_batches(
-            data,
-            self.position,
-            stop_at=stop_at,
-            aborted=fetched.aborted,
-            skip_producers=self.skip_producers,
-            largest=self.largest,
-            merge_bytes=min(MERGE_BYTES, self.largest),
-        )
+        try:
+            found = scan.scan_batches(
+                data,
+                self.position,
+                stop_at=stop_at,
+                aborted=fetched.aborted,
+                skip_producers=self.skip_producers,
+                largest=self.largest,
+                merge_bytes=min(MERGE_BYTES, self.largest),
+            )
+        except scan.BadBatchError as bad:
+            self._add_up_to(replace(fetched, records=fetched.records[: bad.at]), stop_at)
+            raise
         for kind, start, to, _, end in found.parts.tolist():
             if kind == scan.PASS:
                 self._pass(fetched.records, found.rows[start].tolist())
@@ -166,7 +170,7 @@ class CopyQueue:
         self._add(first, end, batch, rebuilt=False)
 
     def _rewrite(self, data: Bytes, rows: scan.Table, stop_at: int | None) -> None:
-        """Together; one by one if that fails, so that what comes before the one that can't be read is queued."""
+        """Together; if that fails by halves, so that what comes before the one that can't be read is queued."""
         end = int(rows[-1, scan.END])
         stop = end if stop_at is None else min(end, stop_at)
         limit = min(self.largest, LARGEST_RUN_BYTES)
@@ -175,8 +179,9 @@ class CopyQueue:
         except ProtocolError:
             if len(rows) == 1:
                 raise
-            for i in range(len(rows)):
-                self._rewrite(data, rows[i : i + 1], stop_at)
+            middle = len(rows) // 2
+            self._rewrite(data, rows[:middle], stop_at)
+            self._rewrite(data, rows[middle:], stop_at)
         else:
             self.add_runs(runs)
             self.add_hole(stop)

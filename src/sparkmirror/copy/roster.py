@@ -198,31 +198,27 @@ class Roster:
             self._refused(event, error, now)
 
     def _refused(self, event: Event, error: int, now: float) -> None:
-        cursor = event.cursor
-        if isinstance(event, Appended) and error == codes.MESSAGE_TOO_LARGE:
-            self._too_large(event, now)
-            return
-        if isinstance(event, Appended) and event.ready.records > 1 and error == codes.RECORD_LIST_TOO_LARGE:
-            self._split(event, error, now)
-            return
         if error in codes.FORBIDDEN:
-            self._forbidden(cursor, self._target, self._right_to_write(cursor, error), error)
+            self._forbidden(event.cursor, self._target, self._right_to_write(event.cursor, error), error)
+        elif isinstance(event, Appended) and error == codes.MESSAGE_TOO_LARGE:
+            self._too_large(event, now)
+        elif isinstance(event, Appended) and error in codes.FAULTY_RECORD:
+            self._faulty(event, error, now)
+        else:
+            message = event.answer.message if isinstance(event, Appended) else None
+            self.stop(event.cursor, facts.refused("target", error, message))
+
+    def _faulty(self, event: Appended, error: int, now: float) -> None:
+        """A record is at fault: the partition stops at it, or goes on behind it."""
+        message = event.answer.message
+        if error == codes.INVALID_TIMESTAMP and self._may_raise(event.cursor, TIMESTAMPS, now):
             return
-        message = event.answer.message if isinstance(event, Appended) else None
-        if error == codes.INVALID_TIMESTAMP and self._may_raise(cursor, TIMESTAMPS, now):
-            return
-        if isinstance(event, Appended) and error in codes.FAULTY_RECORD and self._rules.errors.tolerate:
+        if self._rules.errors.tolerate:
             self._leave_out(event, f"{codes.name_of(error)} {message or ''}".rstrip(), now)
-            return
-        if (
-            isinstance(event, Appended)
-            and error in codes.FAULTY_RECORD
-            and event.ready.rebuilt
-            and event.ready.records > 1
-        ):
+        elif event.ready.records > 1:
             self._split(event, error, now)
-            return
-        self.stop(cursor, facts.refused("target", error, message))
+        else:
+            self.stop(event.cursor, facts.refused("target", error, message))
 
     def _right_to_write(self, cursor: Cursor, error: int) -> Right:
         """A hole is filled by markers or by transactions, all else is a topic's."""
@@ -265,7 +261,7 @@ class Roster:
         self.look_again(cursor, "a record is left out", now)
 
     def _split(self, event: Appended, error: int, now: float) -> None:
-        """Nothing more is sent in batches as large as this one: not its records either."""
+        """Its records are sent again in smaller batches, so that those before a record at fault are copied."""
         event.cursor.queue.largest = min(event.cursor.queue.largest, len(event.ready.batch)) // 2
         self.look_again(event.cursor, f"target: {codes.name_of(error)}", now)
 

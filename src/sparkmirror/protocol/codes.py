@@ -87,7 +87,7 @@ STALE_WRITER = frozenset(
 )
 
 # A record is at fault, and not its batch or its writer.
-FAULTY_RECORD = frozenset({MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, INVALID_RECORD})
+FAULTY_RECORD = frozenset({MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP, INVALID_RECORD})
 
 # The user lacks a right.
 FORBIDDEN = frozenset(

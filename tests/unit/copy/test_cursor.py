@@ -111,6 +111,15 @@ def test_a_damaged_one_of_several_that_would_be_merged_is_named(size: int, damag
     assert [item.first for item in drain(cursor)] == list(range(damaged)), "what comes before it is copied"
 
 
+def test_what_stands_before_a_batch_whose_header_is_nonsense_is_copied() -> None:
+    bad = simple_batch(2, 1)
+    bad[57:61] = b"\xff\xff\xff\xff"  # how many records it has
+    cursor = cursor_at(0)
+    with pytest.raises(ProtocolError, match="contradicts itself"):
+        cursor.take_fetched(fetched(simple_batch(0, 1), simple_batch(1, 1), bad, simple_batch(3, 1)))
+    assert [(item.first, item.end) for item in drain(cursor)] == [(0, 2)]
+
+
 def test_batches_that_grow_too_much_when_decompressed_are_rewritten_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sparkmirror.batch.build._MOST_TOGETHER_BYTES", 10_000)
     tiny = [encode_batch([(None, bytes(6000), 1_700_000_000_000)], first=first, codec=GZIP) for first in range(3)]

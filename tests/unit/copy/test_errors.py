@@ -111,17 +111,19 @@ def test_without_tolerance_it_stops_and_nothing_is_logged_that_was_not_wanted() 
 
 
 @pytest.mark.parametrize("error", [codes.INVALID_RECORD, codes.RECORD_LIST_TOO_LARGE, codes.MESSAGE_TOO_LARGE])
-def test_what_was_merged_is_split_until_the_record_that_is_refused_stands_alone(error: int) -> None:
+def test_a_batch_is_split_until_the_record_that_is_refused_stands_alone(error: int) -> None:
     answer = ProducedPartition("A.t", 0, error, -1, 0, None, faulty=())
     appender, _ = appender_at(A)
     roster, cursor = roster_of(Rules())
     sizes = []
-    while cursor.state is not State.STOPPED:
+    for _ in range(20):
         settle(roster, cursor)
-        roster.take_fetched(cursor, fetched(*range(8)), 0.0)
+        roster.take_fetched(cursor, batch_of(8), 0.0)
         ready = cursor.queue.pop_batch()
         sizes.append(ready.records)
         roster.take_event(appender, Appended(cursor, ready, answer), 0.0)
+        if cursor.state is State.STOPPED:
+            break
     assert sizes[0] == 8 and sizes[-1] == 1 and sizes == sorted(sizes, reverse=True)
     assert [(r.kind, r.error.partition(":")[0]) for r in roster.book.take()] == [
         (STOPPED, "record-too-large" if error == codes.MESSAGE_TOO_LARGE else "refused")

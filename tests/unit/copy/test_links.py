@@ -274,6 +274,12 @@ def test_the_first_batch_goes_alone() -> None:
     assert len(flow.channel.pending) == 2
 
 
+def test_a_leader_that_may_have_forgotten_us_gets_one_batch_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkmirror.copy.appender.KNOWN_S", 0.0)
+    flow = _Flow(3)
+    assert len(flow.channel.pending) == 1
+
+
 def test_an_unasked_answer_is_not_waited_for(links: Links) -> None:
     with Loopback(silent={METADATA}) as broker:
         fetcher, _ = _begin_large_answer(broker, links)
