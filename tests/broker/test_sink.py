@@ -76,7 +76,7 @@ def values(pair: Pair, topic: str) -> list[str]:
 @pytest.mark.usefixtures("_slow_rows")
 @pytest.mark.parametrize("at", [-1, OLD_MS], ids=["remembered", "forgotten"])
 def test_a_micro_batch_that_died_half_way_is_finished(pair: Pair, topic: str, at: int) -> None:
-    create_topic(pair.target, topic)
+    create_topic(pair.target, topic, config={"retention.ms": "-1"})  # old records go at any moment else
     sink = Sink(pair.target, topic)
     sink.write(0, rows(topic, numbers(0, 100), at=at))
     with pytest.raises(KilledError):
