@@ -15,6 +15,7 @@ from tests.support.mirror_process import MirrorProcess, properties
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 SEED = random.randrange(1 << 32)
+FOR_EVER = {"retention.ms": "-1"}  # some records are years old
 
 
 def odd_records(count: int, seed: int) -> Iterator[Mapping[str, Any]]:
@@ -36,7 +37,7 @@ def test_every_field_and_codec_arrives_as_it_was(pair: Pair, topic: str) -> None
     print(f"seed {SEED}")
     names = [f"{topic}-{codec}" for codec in CODECS]
     for codec, name in zip(CODECS, names, strict=True):
-        create_topic(pair.source, name, 3, config={"max.message.bytes": "4194304"})
+        create_topic(pair.source, name, 3, config={"max.message.bytes": "4194304"} | FOR_EVER)
         produce(pair.source, name, odd_records(2_000, SEED), compression_type=codec)
         big = [{"value": random.Random(SEED).randbytes(1_000_000), "key": b"big", "partition": 0}]
         produce(pair.source, name, big, compression_type=codec, message_max_bytes=4_000_000)
@@ -48,7 +49,7 @@ def test_every_field_and_codec_arrives_as_it_was(pair: Pair, topic: str) -> None
 
 @pytest.mark.timeout(180)
 def test_once_copies_only_what_is_new_and_can_be_repeated(pair: Pair, topic: str) -> None:
-    create_topic(pair.source, topic, 2)
+    create_topic(pair.source, topic, 2, config=FOR_EVER)
     text = properties(pair.source, pair.target, topic)
     for _ in range(2):
         produce(pair.source, topic, odd_records(500, SEED) if _ else [])
