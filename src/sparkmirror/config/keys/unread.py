@@ -34,8 +34,8 @@ _BETTER: tuple[tuple[str, tuple[Reader, ...], str], ...] = (
         "producer.transaction.two.phase.commit.enable",
     ),
     (
-        "batches arrive as their producer made them, small ones merged; the target topic's own compression.type "
-        "makes its brokers compress anew",
+        "records keep their batch's codec, and batches that come together are merged; the target topic's own "
+        "compression.type makes its brokers compress anew",
         _PRODUCER,
         "producer.batch.size producer.linger.ms producer.compression.type producer.compression.gzip.level "
         "producer.compression.lz4.level producer.compression.zstd.level",
