@@ -20,7 +20,7 @@ from sparkmirror.protocol.wire import encode_varint
 NO_LEADER_EPOCH = -1
 _CODEC = 0x07
 _LOG_APPEND_TIME = 0x08
-# Of several batches that are rewritten together: what grows beyond this is rewritten batch by batch.
+# What several batches may grow to that are decompressed together. One alone may grow to more.
 _MOST_TOGETHER_BYTES = 64 << 20
 _MOST_AROUND_LEGACY = 32  # lengths, attributes, both deltas, no headers
 

@@ -17,12 +17,22 @@ def refuse_damaged(data: Bytes, rows: scan.Table) -> None:
     """Raise for the first of these rows of a scan whose CRC is not that of its bytes."""
     if rows[-1, scan.AFTER] - rows[0, scan.START] < CALL_BYTES * len(rows):
         damaged = _find_damaged(data, rows)
+        if damaged >= 0:
+            raise _damaged(int(rows[damaged, scan.FIRST]))
     else:
         view = data.data
-        places = rows[:, : scan.AFTER + 1].tolist()
-        damaged = next((i for i, (start, after) in enumerate(places) if not has_valid_crc(view[start:after])), -1)
-    if damaged >= 0:
-        raise ProtocolError(f"the batch at offset {rows[damaged, scan.FIRST]} arrived with a wrong CRC")
+        for start, after, first in rows[:, : scan.FIRST + 1].tolist():
+            refuse_if_damaged(view[start:after], first)
+
+
+def refuse_if_damaged(batch: memoryview, first: int) -> None:
+    """The same for one batch, which begins at this offset."""
+    if not has_valid_crc(batch):
+        raise _damaged(first)
+
+
+def _damaged(first: int) -> ProtocolError:
+    return ProtocolError(f"the batch at offset {first} arrived with a wrong CRC")
 
 
 @kernel

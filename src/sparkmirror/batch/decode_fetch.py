@@ -10,7 +10,7 @@ import pyarrow as pa
 from sparkmirror.batch import scan
 from sparkmirror.batch.codec import decompress
 from sparkmirror.batch.columns import CREATE_TIME, SCHEMA, decode_records
-from sparkmirror.batch.damage import refuse_damaged
+from sparkmirror.batch.damage import refuse_if_damaged
 from sparkmirror.batch.header import HEADER_BYTES
 from sparkmirror.batch.legacy import read_legacy_records
 
@@ -19,14 +19,14 @@ _CODEC, _LOG_APPEND_TIME = 0x07, 0x08
 
 def decode_fetch(records: memoryview, found: scan.Scan, position: int, end: int) -> Iterator[pa.RecordBatch]:
     """The records with offsets in `position..end`, in the order of the log; one of `found`'s batches at a time."""
-    data = np.frombuffer(records, np.uint8)
     for row in found.rows:
         if row[scan.KIND] == scan.HOLE:
             continue
+        here = records[row[scan.START] : row[scan.AFTER]]
         if row[scan.KIND] == scan.LEGACY:
-            batch = _decode_legacy(records[row[scan.START] : row[scan.AFTER]])
+            batch = _decode_legacy(here)
         else:
-            refuse_damaged(data, row.reshape(1, -1))
+            refuse_if_damaged(here, int(row[scan.FIRST]))
             batch = _decode_batch(records, row.tolist())
         kept = keep_offsets(batch, position, end)
         if kept.num_rows:

@@ -7,7 +7,7 @@
     PASS     the batch can be appended as it is: only header fields change
     REWRITE  its records must be encoded again: it begins before the position or ends after the stop, has holes
              inside, its timestamps are the broker's, it is larger than the target takes; or it is one of several
-             small ones that are better appended as one (a produce request takes one batch a partition)
+             that are better appended as one (a produce request takes one batch a partition)
     HOLE     offsets without a record to copy: markers, aborted data, what compaction or a gap left
     LEGACY   message formats 0 and 1, up to the first batch of format 2: their offsets are known once parsed
 

@@ -159,9 +159,9 @@ class Appender:
                 again[cursor] = None
                 continue
             head = cursor.queue.head if cursor.target_node == self.node else None
-            if isinstance(head, Ready) and cursor.in_flight and time.monotonic() >= cursor.known_until:
-                continue  # the answer offers it again
             if isinstance(head, Ready):
+                if cursor.in_flight and time.monotonic() >= cursor.known_until:
+                    continue  # the answer offers it again
                 if sent and size + len(head.batch) > self._request_bytes:
                     again[cursor] = None
                     break

@@ -26,7 +26,7 @@ Side = Fetcher | Appender
 
 
 class _Wait(NamedTuple):
-    """For how long the answer to the oldest request may wait for others."""
+    """For how long the answer to the oldest request may wait for others, or for the rest of itself."""
 
     oldest: Pending
     until: float

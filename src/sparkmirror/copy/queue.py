@@ -14,7 +14,8 @@ import numpy as np
 
 from sparkmirror.batch import scan
 from sparkmirror.batch.build import rebuild, rebuild_legacy, seal
-from sparkmirror.batch.header import has_valid_crc, patch_batch
+from sparkmirror.batch.damage import refuse_if_damaged
+from sparkmirror.batch.header import patch_batch
 from sparkmirror.batch.kernel import Bytes
 from sparkmirror.batch.rewrite import Run
 from sparkmirror.copy import facts
@@ -83,6 +84,15 @@ class CopyQueue:
 
     def __len__(self) -> int:
         return len(self._items)
+
+    @property
+    def run_bytes(self) -> int:
+        """How large a batch may become that is written anew."""
+        return min(self.largest, LARGEST_RUN_BYTES)
+
+    def shrink(self, refused: int) -> None:
+        """The target has refused a batch of so many bytes: make them half as large."""
+        self.largest = min(self.largest, refused) // 2
 
     @property
     def head(self) -> Ready | Hole | None:
@@ -156,16 +166,15 @@ class CopyQueue:
             else:
                 row = found.rows[start]
                 legacy = fetched.records[row[scan.START] : row[scan.AFTER]]
-                limit = min(self.largest, LARGEST_RUN_BYTES)
-                self.add_runs(rebuild_legacy(legacy, keep_first=self.position, keep_end=stop_at, limit=limit))
+                runs = rebuild_legacy(legacy, keep_first=self.position, keep_end=stop_at, limit=self.run_bytes)
+                self.add_runs(runs)
         if found.last_epoch >= 0:
             self.epoch = found.last_epoch
 
     def _pass(self, records: memoryview, row: list[int]) -> None:
         start, after, first, end, _, attributes = row[: scan.ATTRIBUTES + 1]
         batch = records[start:after]
-        if not has_valid_crc(batch):
-            raise ProtocolError(f"the batch at offset {first} arrived with a wrong CRC")
+        refuse_if_damaged(batch, first)
         patch_batch(batch, attributes, self._producer_id, PRODUCER_EPOCH, self.sequence)
         self._add(first, end, batch, rebuilt=False)
 
@@ -173,9 +182,8 @@ class CopyQueue:
         """Together; if that fails by halves, so that what comes before the one that can't be read is queued."""
         end = int(rows[-1, scan.END])
         stop = end if stop_at is None else min(end, stop_at)
-        limit = min(self.largest, LARGEST_RUN_BYTES)
         try:
-            runs = rebuild(data, rows, keep_first=self.position, keep_end=stop, limit=limit)
+            runs = rebuild(data, rows, keep_first=self.position, keep_end=stop, limit=self.run_bytes)
         except ProtocolError:
             if len(rows) == 1:
                 raise

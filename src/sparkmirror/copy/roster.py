@@ -262,7 +262,7 @@ class Roster:
 
     def _split(self, event: Appended, error: int, now: float) -> None:
         """Its records are sent again in smaller batches, so that those before a record at fault are copied."""
-        event.cursor.queue.largest = min(event.cursor.queue.largest, len(event.ready.batch)) // 2
+        event.cursor.queue.shrink(len(event.ready.batch))
         self.look_again(event.cursor, f"target: {codes.name_of(error)}", now)
 
     def _leave_out(self, event: Appended, why: str, now: float) -> None:
@@ -274,7 +274,7 @@ class Roster:
             cursor.queue.leave_out.add(ready.first + index)
             self._note_skipped(cursor, ready.first + index, ready.batch, index, why)
         if not faulty:
-            cursor.queue.largest = min(cursor.queue.largest, len(ready.batch)) // 2
+            cursor.queue.shrink(len(ready.batch))
         self.look_again(cursor, "a record is left out", now)
 
     def _note_skipped(self, cursor: Cursor, offset: int, batch: memoryview, index: int, why: str) -> None:

@@ -25,7 +25,6 @@ from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.lease import TRANSACTIONS, Lease, LeasePartition
 from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.place import Place, Position
-from sparkmirror.copy.queue import LARGEST_RUN_BYTES
 from sparkmirror.copy.receipt import WAITING, Receipt
 from sparkmirror.copy.roster import CURSOR_BYTES, Roster
 from sparkmirror.copy.row_feed import RECORDS, Piece, RowFeed, TailCheck
@@ -205,7 +204,7 @@ class RowWrite:
                 return
         rows = drop_offsets(keep_offsets(piece.rows, position, _ANY_OFFSET), cursor.queue.leave_out)
         if rows.num_rows:
-            runs = build_runs(rows, codec=self._codec, limit=min(cursor.queue.largest, LARGEST_RUN_BYTES))
+            runs = build_runs(rows, codec=self._codec, limit=cursor.queue.run_bytes)
             self._roster.queue(cursor, lambda: cursor.take_runs(runs, piece.end), now)
 
     # -- the target

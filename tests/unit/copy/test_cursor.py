@@ -18,7 +18,7 @@ from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.net.cluster import NO_TOPIC_ID, TopicInfo
 from sparkmirror.protocol.fetch import FetchedPartition
 from sparkmirror.topology.standing import Standing
-from tests.support.batches import encode_batch, simple_batch
+from tests.support.batches import assemble_batch, encode_batch, simple_batch
 from tests.support.message_sets import encode_message
 
 TOPIC = TopicInfo("t", NO_TOPIC_ID, {}, 0, False)
@@ -120,7 +120,14 @@ def test_what_stands_before_a_batch_whose_header_is_nonsense_is_copied() -> None
     assert [(item.first, item.end) for item in drain(cursor)] == [(0, 2)]
 
 
-def test_batches_that_grow_too_much_when_decompressed_are_rewritten_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_says_it_has_more_records_than_bytes_is_refused_before_memory_is_made_for_them() -> None:
+    said = assemble_batch(bytes(100), first=0, count=1 << 26, base_timestamp=0, max_timestamp=0)
+    cursor = cursor_at(1)
+    with pytest.raises(ProtocolError, match="more records than its bytes can hold"):
+        cursor.take_fetched(fetched(bytearray(said)))
+
+
+def test_batches_that_grow_too_much_when_decompressed_are_rewritten_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sparkmirror.batch.build._MOST_TOGETHER_BYTES", 10_000)
     tiny = [encode_batch([(None, bytes(6000), 1_700_000_000_000)], first=first, codec=GZIP) for first in range(3)]
     cursor = cursor_at(0)
