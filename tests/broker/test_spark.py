@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sparkmirror.control.mirror import CALM_LEASES
+from sparkmirror.control.rounds import CALM_LEASES
 from tests.conftest import Pair
 from tests.support.kafka_client import DEADLINE_S, await_condition, create_topic, produce, topics, total
 from tests.support.mirror_process import MirrorProcess, properties

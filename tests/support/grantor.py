@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 
+from sparkmirror.copy.grantor import Place, Word
+from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.topology.standing import Standing
-
-Place = tuple[str, int]
 
 
 class LocalGrantor:
@@ -18,7 +19,7 @@ class LocalGrantor:
     def __init__(self) -> None:
         self.standings: dict[Place, Standing] = {}
         self.receipts: list[Receipt] = []
-        self._words: deque[float] = deque()
+        self._words: deque[Word] = deque()
         self._ear, self._bell = socket.socketpair()
 
     def __enter__(self) -> LocalGrantor:
@@ -28,19 +29,29 @@ class LocalGrantor:
         self._ear.close()
         self._bell.close()
 
+    def turn(self, lease: Lease, seconds: float) -> Word:
+        """All of a lease, for so long."""
+        return Word(time.monotonic() + seconds, dict.fromkeys((p.topic, p.partition) for p in lease.partitions))
+
     def renew(self, seconds: float) -> None:
-        self._words.append(seconds)
-        self._bell.send(b"!")
+        self.say(Word(time.monotonic() + seconds))
 
     def recall(self) -> None:
-        self.renew(0.0)
+        self.say(Word.end())
+
+    def say(self, word: Word) -> None:
+        self._words.append(word)
+        self._bell.send(b"!")
 
     # -- the copy's side
 
     def fileno(self) -> int:
         return self._ear.fileno()
 
-    def hear(self) -> float | None:
+    def ask(self) -> None:
+        return
+
+    def hear(self) -> Word | None:
         if not self._words:
             return None
         self._ear.recv(1)

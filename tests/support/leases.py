@@ -130,7 +130,7 @@ def run_copy(lease: Lease, grantor: LocalGrantor) -> Copied:
     noted: dict[Place, Standing] = {}
     copy = Copy(lease, grantor, noted.__setitem__)
     try:
-        receipts = [receipt for some in copy.run({}, lease.seconds) for receipt in some]
+        receipts = [receipt for some in copy.run(grantor.turn(lease, lease.seconds)) for receipt in some]
     finally:
         copy.close()
     assert receipts == grantor.receipts

@@ -72,9 +72,10 @@ class LocalMirror:
         """
         receipts = self.receipts = []
         with LocalGrantor() as self._grantor:
-            copy = Copy(self.plan(seconds, **rules), self._grantor, self._note)
+            lease = self.plan(seconds, **rules)
+            copy = Copy(lease, self._grantor, self._note)
             try:
-                for some in copy.run({}, seconds):
+                for some in copy.run(self._grantor.turn(lease, seconds)):
                     receipts += some
             finally:
                 copy.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from sparkmirror.pipeline.desk_keys import KEY_VARIABLE
 from tests.support.kafka_client import await_condition
 from tests.support.mirror_process import MirrorProcess
 
@@ -76,9 +77,10 @@ def all_files(*folders: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def desk_variables(pid: int) -> list[str]:
+    """The key by which the desk knows a Python worker."""
     try:
         given = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return []
     named = dict(line.partition("=")[::2] for line in given)
-    return [named[name] for name in ("SPARKMIRROR_DESK_TOKEN", "SPARKMIRROR_DESK_KEY") if name in named]
+    return [named[KEY_VARIABLE].split(" ")[0]] if KEY_VARIABLE in named else []

@@ -1,15 +1,4 @@
-"""The supervisor: starts Spark, gives rounds of leases, keeps the queries alive, stops it all in order.
-
-    round 4   |== go ==============================|                       one query
-    round 5               published |... waits ....|== go ===========…      the other
-                                     <- LEAD_S ->
-
-A round is published some seconds before the last one's time is over, so that Spark starts its tasks. When these are
-there, the desk lets the last ones end, and when they are done the new ones go. New partitions or a lost task bring the
-next round forward; a lost lead ends the leases at once. A round lasts for several leases' time, in which these are
-renewed, and longer while nothing happens; for one lease's time if something waits for the next: partitions that stand
-still, or are not weighed yet.
-"""
+"""The supervisor: starts Spark, has rounds given (`rounds.py`), keeps the queries alive, stops it all in order."""
 
 from __future__ import annotations
 
@@ -20,7 +9,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,34 +29,37 @@ from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.once import OnceGoal
 from sparkmirror.control.round_plan import RoundPlanner
+from sparkmirror.control.rounds import Rounds
 from sparkmirror.control.status import mirror_status, progress_line, write_status
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import SetupError
 from sparkmirror.groups.task import GroupReport, GroupTask
-from sparkmirror.pipeline.desk import Desk, Round
+from sparkmirror.pipeline.desk import Desk
 from sparkmirror.pipeline.figures import Figures
 from sparkmirror.pipeline.group_job import run_group_job
 from sparkmirror.pipeline.query import start_query
 from sparkmirror.pipeline.records_flow import SETTINGS, RecordsFlow
-from sparkmirror.pipeline.session import DEFAULT_MASTER, count_slots, desk_host, is_local, plan_master, start_spark
+from sparkmirror.pipeline.session import (
+    DEFAULT_MASTER,
+    count_slots,
+    desk_bind,
+    desk_host,
+    is_local,
+    plan_master,
+    start_spark,
+)
 from sparkmirror.pipeline.strongbox import Strongbox
 from sparkmirror.pipeline.workspace import make_workspace
 from sparkmirror.topology.standing import Standing
 
 log = logging.getLogger("sparkmirror.mirror")
 
-LEAD_S = 2.0
 QUERIES = ("sparkmirror-a", "sparkmirror-b")
-START_TIMEOUT_S = 60.0
 PROGRESS_EVERY_S = 30.0
 STATUS_EVERY_S = 2.0
 IDLE_S = 0.5
-SHORTEST_ROUND_S = 1.0
 STOP_WAIT_S = 2.5
-ROUND_LEASES = 6  # so many leases' time a round lasts in which something happens
-CALM_LEASES = 30  # and one in which nothing does
-RENEWALS = 2  # in a lease's time
 RESTART_PAUSE_S = 1.0
 
 
@@ -99,15 +91,12 @@ class Mirror:
         self._records: dict[str, RecordsFlow] = {}  # by flow, those on the record way
         self._desk: Desk | None = None
         self._workspace = make_workspace()
-        self._local_slots = 0
-        self._round: Round | None = None
+        self._rounds: Rounds | None = None
         self._news = threading.Event()
         self._stopping = threading.Event()
         self._next_line = time.monotonic() + PROGRESS_EVERY_S
         self._next_status = 0.0
         self._restart_at = 0.0
-        self._last_news = self._busy_since = self._began_at = time.monotonic()
-        self._next_renewal = 0.0
 
     def stop(self) -> None:
         """Ask for the end; safe in a signal handler."""
@@ -136,44 +125,14 @@ class Mirror:
         """Give one round of leases and stay with it until the next is due."""
         self._tend()
         self._news.clear()
-        assert self._desk is not None
-        leases = self._planner.plan(self._desk.next_number, self._hints(), self._tasks)
-        if not leases:
+        assert self._desk is not None and self._rounds is not None
+        self._rounds.look_at_slots()
+        leases = self._planner.plan(self._desk.next_number, self._hints(), self._rounds.tasks_of)
+        if leases:
+            self._rounds.run(leases)
+        else:
             self._desk.recall()
-            self._wait(IDLE_S)
-            return
-        began = self._began_at = time.monotonic()
-        is_short = self._is_short_of_slots(len(leases))
-        is_settled = self._round is not None and self._round.places == {p for lease in leases for p in lease.places}
-        self._round = current = self._desk.publish(leases, at_once=is_short)
-        self.ledger.begin_round()
-        self._watch(current, current.going, START_TIMEOUT_S)
-        if time.monotonic() - began >= START_TIMEOUT_S:
-            log.warning("Spark has not started all tasks within %.0f s: has it executors and slots?", START_TIMEOUT_S)
-        for keeper in self.keepers:
-            keeper.write_progress_soon()
-        lead_s = 0.0 if is_short else min(LEAD_S, self._lease_s / 2)  # no slot in which the next could wait
-        self._watch(current, current.ended, self._lease_s - lead_s)
-        if is_settled and not (is_short and self.groups) and self._goal is None:
-            self._watch(current, lambda: current.frays() or self._wants_next(), (CALM_LEASES - 1) * self._lease_s)
-        if current.ended():
-            self._wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
-
-    @property
-    def _lease_s(self) -> float:
-        return min(keeper.flow.lease_s for keeper in self.keepers)
-
-    def _wants_next(self) -> bool:
-        """Something stands still that the next round tries again, or the round is old."""
-        if any(self.ledger.troubled(k.flow.name) for k in self.keepers if k.view.is_active and not k.flow.by_rows):
-            return True
-        busy_s = 0.0 if self._is_calm else time.monotonic() - max(self._busy_since, self._began_at)
-        return busy_s >= ROUND_LEASES * self._lease_s - LEAD_S
-
-    @property
-    def _is_calm(self) -> bool:
-        """Nothing has happened for a while."""
-        return time.monotonic() - self._last_news > self._lease_s
+            self._news.wait(IDLE_S)
 
     def _tend_records(self) -> None:
         """Flows on the record way have one lease, which lasts until their partitions change."""
@@ -189,34 +148,8 @@ class Mirror:
         return next(iter(self._planner.plan_flow(keeper, 0, self._hints(), 1)), None)
 
     def _tasks(self, keeper: FlowKeeper) -> int:
-        """At most the slots that are there, shared by the flows: a lease without a slot starves its partitions.
-
-        One is left to consumer groups.
-        """
-        assert self.spark is not None
-        slots = self._local_slots or count_slots(self.spark) - bool(self.groups)
-        share = max(1, slots // len(self.keepers))
-        return min(keeper.flow.tasks_max or share, share)
-
-    def _is_short_of_slots(self, leases: int) -> bool:
-        """Tasks that wait for their turn would hold the slots that others need: groups, and each other."""
-        assert self.spark is not None
-        return not self._local_slots and count_slots(self.spark) < 2 * leases
-
-    def _watch(self, current: Round, done: Callable[[], bool], seconds: float) -> None:
-        """Until `done`, news, a lost task or the time is over; tending to the rest meanwhile."""
-        assert self._desk is not None
-        until = time.monotonic() + seconds
-
-        def over() -> bool:
-            return self._news.is_set() or done() or any(s.lost for s in current.states.values())
-
-        while time.monotonic() < until and not over():
-            self._desk.wait(over, min(1.0, max(0.0, until - time.monotonic())))
-            self._tend()
-
-    def _wait(self, seconds: float) -> None:
-        self._news.wait(seconds)
+        assert self._rounds is not None
+        return self._rounds.tasks_of(keeper)
 
     def _note_change(self) -> None:
         """A keeper found something new."""
@@ -244,14 +177,31 @@ class Mirror:
 
     def _start_spark(self) -> None:
         wanted = sum(k.flow.tasks_max or os.cpu_count() or 1 for k in self.keepers)
-        self._local_slots = wanted if is_local(self.config.spark) else 0
         log.info("starting Spark (%s)", plan_master(self.config.spark.get("spark.master", DEFAULT_MASTER), wanted))
         by_rows = [keeper.flow.name for keeper in self.keepers if keeper.flow.by_rows]
         self.spark = start_spark((SETTINGS if by_rows else {}) | dict(self.config.spark), wanted, self._workspace)
         self.spark.streams.addListener(self.figures)
         flows = (*self.config.flows, *self.config.heartbeat_pairs)
         strongbox = Strongbox(security for flow in flows for security in all_securities(flow))
-        self._desk = Desk(self._term_of, desk_host(self.spark), self._take_receipts, self._write_standing, strongbox)
+        self._desk = Desk(
+            self._term_of,
+            desk_host(self.spark),
+            self._take_receipts,
+            self._write_standing,
+            strongbox,
+            desk_bind(self.spark),
+        )
+        self._rounds = Rounds(
+            self.keepers,
+            self.ledger,
+            self._desk,
+            local_slots=wanted if is_local(self.config.spark) else 0,
+            count_slots=functools.partial(count_slots, self.spark),
+            has_groups=bool(self.groups),
+            has_goal=self._goal is not None,
+            tend=self._tend,
+            news=self._news,
+        )
         self.spark.sparkContext.environment.update(self._desk.environment)
         for name in by_rows:
             self._records[name] = RecordsFlow(name, self.spark, self._take_batch, self._workspace)
@@ -272,10 +222,8 @@ class Mirror:
         return run_group_job(self.spark, tasks)
 
     def _take_receipts(self, receipts: list[Receipt]) -> None:
-        if any(receipt.is_news for receipt in receipts):
-            if self._is_calm:
-                self._busy_since = time.monotonic()
-            self._last_news = time.monotonic()
+        if self._rounds and any(receipt.is_news for receipt in receipts):
+            self._rounds.note_news()
         moved = self.ledger.take(receipts)
         for keeper in self.keepers:
             keeper.note_progress(moved.get(keeper.flow.name, {}), receipts)
@@ -290,15 +238,12 @@ class Mirror:
         self._keeper(flow).write_standing(place, standing)
 
     def _tend(self) -> None:
-        """What comes round by itself: leases to renew, dead queries, progress lines, the status file."""
+        """What comes round by itself: dead queries, progress lines, the status file."""
         now = time.monotonic()
-        if now >= self._next_renewal and self._desk is not None:
-            self._next_renewal = now + self._lease_s / RENEWALS
-            self._desk.renew()
         if now >= self._restart_at:
             self._restart_queries(now)
         for keeper in self.keepers:
-            keeper.is_calm = self._is_calm
+            keeper.is_calm = self._rounds is not None and self._rounds.is_calm
             if not keeper.view.leads:
                 self._forget(keeper.flow.name)  # another driver goes on from there
         self._tend_records()
@@ -312,8 +257,13 @@ class Mirror:
                 log.info("%s", progress_line(flow))
 
     def _restart_queries(self, now: float) -> None:
+        stuck = self._desk.take_stuck() if self._desk is not None else []
         for index, query in enumerate(self.queries):
-            if not query.isActive and not self._stopping.is_set():
+            if QUERIES[index] in stuck and query.isActive:
+                log.warning("query %s waits for a task that does not end: both are given up", QUERIES[index])
+                query.stop()
+                self.queries[index] = self._start_query(QUERIES[index])
+            elif not query.isActive and not self._stopping.is_set():
                 cause = query.exception()
                 log.error("query %s ended and is started again: %s", QUERIES[index], _first_line(cause))
                 self._restart_at = now + RESTART_PAUSE_S

@@ -12,15 +12,15 @@ from __future__ import annotations
 import contextlib
 import selectors
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping
 
 from sparkmirror.copy.appender import Appender, Filled
 from sparkmirror.copy.beginning import NoteStanding
 from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.copy.followers import Followers
-from sparkmirror.copy.lease import TRANSACTIONS, Lease
+from sparkmirror.copy.grantor import Grantor, Place, Word
+from sparkmirror.copy.lease import ASK_SHARE, TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.links import Links
 from sparkmirror.copy.pace import LONGEST_WAIT_MS
@@ -46,21 +46,6 @@ LONG_LOST_S = 5.0  # what waits for longer is said, also if the lease goes on
 
 SCOUT, GRANTOR = "scout", "grantor"
 
-Place = tuple[str, int]
-
-
-class Grantor(Protocol):
-    """Who gave the lease. Readable when it has something to say.
-
-    `hear`: for how many more seconds the lease may last, 0: it must end. None: nothing was said. `tell_done` gets the
-    positions as soon as nothing more is written, so that a successor can go on while this one closes its connections.
-    """
-
-    def fileno(self) -> int: ...
-    def hear(self) -> float | None: ...
-    def tell_receipts(self, receipts: Sequence[Receipt]) -> None: ...
-    def tell_done(self, positions: Mapping[Place, Standing]) -> None: ...
-
 
 def _note_nothing(_place: Place, _standing: Standing) -> None:
     return
@@ -72,7 +57,7 @@ class Copy:
     def __init__(self, lease: Lease, grantor: Grantor, note_standing: NoteStanding = _note_nothing) -> None:
         self.lease = lease
         self._grantor = grantor
-        self._started = self._deadline = 0.0
+        self._started = self._deadline = self._ask_at = 0.0
         self._source = Cluster(lease.source)
         self._target = Cluster(lease.target)
         self._scout = Scout(
@@ -89,8 +74,7 @@ class Copy:
         self._links.listen(self._scout.wakeup, SCOUT)
         self._links.listen(grantor, GRANTOR)
         self._roster = Roster(lease, self._raise_limits)
-        for partition in lease.partitions:
-            self._roster.add(partition)
+        self._awaited = {(p.topic, p.partition): p for p in lease.partitions}  # not granted yet
         bounds = lease.rules.bounds
         self._held_bytes = bounds.held_bytes or IN_FLIGHT_BYTES
         self._fetch_bytes = min(FETCH_BYTES, bounds.fetch_bytes or FETCH_BYTES)
@@ -107,18 +91,16 @@ class Copy:
         with contextlib.suppress(ConnectionLostError, ProtocolError, BrokerError):
             self._adopt(connect_early(self.lease, self._source, self._target))
 
-    def run(self, hints: Mapping[Place, Standing], seconds: float) -> Iterator[list[Receipt]]:
+    def run(self, turn: Word) -> Iterator[list[Receipt]]:
         """Copy until the lease ends; yields what the grantor is told, about once a second.
 
-        `hints` say where a predecessor left off. It lasts for `seconds`, unless the grantor says otherwise.
+        `turn`: what may be copied at first and until when; the grantor may add to both.
         """
         self._started = time.monotonic()
-        self._deadline = self._started + seconds
+        self._deadline = turn.until
         next_receipts = self._started + RECEIPTS_EVERY_S
         cursors = self._roster.cursors
-        for cursor in cursors:
-            cursor.hint = hints.get(cursor.place, cursor.hint)
-        self._heed_grantor()  # what was said with the turn makes nothing readable
+        self._take_up(turn.added)
         while not self._ended():
             self._step()
             if time.monotonic() >= next_receipts:
@@ -158,7 +140,7 @@ class Copy:
     def _ended(self) -> bool:
         if self._ending or self._is_over:
             return True
-        return self._has_end and self._roster.all_ended()
+        return self._has_end and not self._awaited and self._roster.all_ended()
 
     @property
     def _is_over(self) -> bool:
@@ -169,6 +151,9 @@ class Copy:
 
     def _step(self) -> None:
         now = time.monotonic()
+        if now >= self._ask_at:
+            self._ask_at = now + ASK_SHARE * self.lease.seconds
+            self._grantor.ask()
         self._ask_scout(now)
         pause_s = self._throttle.wait_s(now)
         if not pause_s:
@@ -179,7 +164,7 @@ class Copy:
                 self._send(appender)
         longest = RETRY_EVERY_S if self._roster.lost else pause_s or RECEIPTS_EVERY_S
         pauses = [side.paused_until - now for side in self._links.sides if side.paused_until > now]
-        self._poll(min(longest, RECEIPTS_EVERY_S, max(0.0, self._deadline - now), *pauses))
+        self._poll(min(longest, RECEIPTS_EVERY_S, self._ask_at - now, max(0.0, self._deadline - now), *pauses))
 
     def _poll(self, timeout_s: float) -> None:
         for ready, events in self._links.select(timeout_s):
@@ -191,12 +176,21 @@ class Copy:
                 self._guarded(ready.channel, lambda s=ready, e=events: self._serve(s, e))  # type: ignore[misc]
 
     def _heed_grantor(self) -> None:
-        seconds = self._grantor.hear()
-        if seconds == 0:
+        word = self._grantor.hear()
+        if word is None:
+            return
+        if word.ends:
             self._ending = True
             self._links.ignore(self._grantor)
-        elif seconds is not None and not self._is_over:  # else it came too late
-            self._deadline = max(self._deadline, time.monotonic() + seconds)
+        elif not self._is_over:  # else it came too late
+            self._deadline = max(self._deadline, word.until)
+            self._take_up(word.added)
+
+    def _take_up(self, added: Mapping[Place, Standing | None]) -> None:
+        """Nobody else copies these partitions any more."""
+        for place in self._awaited.keys() & added.keys():
+            cursor = self._roster.add(self._awaited.pop(place))
+            cursor.hint = added[place] or cursor.hint
 
     def _guarded(self, channel: Channel, work: Callable[[], None]) -> None:
         try:

@@ -13,6 +13,7 @@ from sparkmirror.topology.storage import Storage
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 FAIL, CONTINUE = "fail", "continue"
+ASK_SHARE = 1 / 8  # of the time that a lease may last: so often its task asks for more
 FENCE_STEP = 4  # so many times a lease may fence itself off, after answers that were lost
 
 MARKERS, TRANSACTIONS, NOTHING = "markers", "transactions", "nothing"

@@ -14,6 +14,7 @@ from sparkmirror.copy.memory import keep_freed_memory
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.pipeline.beating import beating
 from sparkmirror.pipeline.cord import Cord
+from sparkmirror.pipeline.lease_table import WAITING_SHARE
 from sparkmirror.pipeline.strongbox import unseal_lease
 
 _ARROW_TYPES = {"str": pa.string(), "int": pa.int64()}
@@ -36,18 +37,18 @@ def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
     its way there.
     """
     keep_freed_memory()
-    lease = unseal_lease(lease)
     cord = Cord.to_desk()
+    lease = unseal_lease(lease, cord)
     copy = Copy(lease, cord, note_standing=functools.partial(cord.note, lease.lease_id))
     try:
         if not lease.is_calm:  # else nothing waits for it
             copy.warm_up()
         yield []  # Spark sets up a worker's output at its first rows, which takes long: not while copying
-        turn = cord.wait_for_turn(lease.lease_id)
+        turn = cord.wait_for_turn(lease.lease_id, WAITING_SHARE * lease.seconds)
         if turn is None:
             return
         with beating(lease.heartbeats):
-            yield from copy.run(turn.hints, turn.seconds)
+            yield from copy.run(turn)
     finally:
         copy.close()
         cord.close()

@@ -17,6 +17,7 @@ from sparkmirror.pipeline.cord import Cord
 
 NAME = "sparkmirror_leases"
 SCHEMA = "lease string"
+QUERY = "query"  # the option that says whose source it is
 NO_ROUND = -1
 
 
@@ -30,15 +31,16 @@ class LeasePartition(InputPartition):
 class LeaseReader(DataSourceStreamReader):
     """Runs beside the driver (planning) and in tasks (`read`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, query: str) -> None:
         self._cord: Cord | None = None
+        self._query = query
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         return {"round": NO_ROUND}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """Waits: an answer without news would be asked again every ten milliseconds."""
-        return {"round": self._connected().next_round(start["round"])}
+        return {"round": self._connected().next_round(self._query, start["round"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         if start == end:
@@ -71,4 +73,4 @@ class LeaseSource(DataSource):
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> LeaseReader:  # noqa: N802
-        return LeaseReader()
+        return LeaseReader(self.options[QUERY])

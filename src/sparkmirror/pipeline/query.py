@@ -14,7 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sparkmirror.copy.receipt import Receipt, from_row
 from sparkmirror.pipeline.copy_stage import RECEIPT_SCHEMA, copy_leases
-from sparkmirror.pipeline.lease_source import NAME, LeaseSource
+from sparkmirror.pipeline.lease_source import NAME, QUERY, LeaseSource
 
 OBSERVED = "copied"
 
@@ -27,7 +27,7 @@ def start_query(spark: SparkSession, name: str, workspace: Path) -> StreamingQue
     The desk hears of each receipt at once, so what is left for Spark to do with them is to sum them up.
     """
     spark.dataSource.register(LeaseSource)
-    leases = spark.readStream.format(NAME).load()
+    leases = spark.readStream.format(NAME).option(QUERY, name).load()
     return _start(_observe(leases, copy_leases).writeStream.format("noop"), name, workspace)
 
 

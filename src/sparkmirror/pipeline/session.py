@@ -116,13 +116,19 @@ def check_master(master: str) -> None:
 
 
 def count_slots(spark: SparkSession) -> int:
-    """How many tasks can run at once, as the scheduler sees it now."""
-    return int(spark.sparkContext.defaultParallelism)
+    """How many tasks can run at once on the executors that are there now; its default parallelism is 2 at least."""
+    context = spark.sparkContext._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
 
 
 def desk_host(spark: SparkSession) -> str:
     """The address at which executors reach the driver."""
     return spark.sparkContext.getConf().get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
+
+
+def desk_bind(spark: SparkSession) -> str:
+    """The address at which the driver listens."""
+    return spark.sparkContext.getConf().get("spark.driver.bindAddress") or desk_host(spark)
 
 
 def _write_pools(folder: Path) -> str:

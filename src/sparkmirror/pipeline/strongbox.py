@@ -1,18 +1,14 @@
 """Passwords and keys on their way to tasks: the driver keeps them, a task borrows those of its clients.
 
 What Spark carries names their owner only. A task asks the driver's desk, which answers with the settings and the
-content of their stores, so that only the driver's machine needs the files. They are locked with a key that the desk's
-connection never sees: it is among the environment of Spark's Python workers, as the desk's address and token are.
-Nothing of this is an option, a setting of Spark's or a row, which would be seen in its UI and its event log.
+content of their stores, so that only the driver's machine needs the files. Nothing of this is an option, a setting of
+Spark's or a row, which would be seen in its UI and its event log.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import logging
-import os
-import secrets
+import threading
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -25,23 +21,21 @@ from sparkmirror.pipeline.cord import Cord
 
 log = logging.getLogger("sparkmirror.secrets")
 
-KEY_VARIABLE = "SPARKMIRROR_DESK_KEY"
-_NONCE_BYTES = 12
-
 
 class Strongbox:
     """The driver's, for all clients of its flows."""
 
     def __init__(self, securities: Iterable[Security] = ()) -> None:
-        self.key = secrets.token_hex(16)
         self._securities = {security.owner: security for security in securities}
+        self._reading = threading.Lock()
         self._lent: dict[str, tuple[object, Security | None]] = {}  # with the stamps of the files that it was read from
 
-    def lend(self, owner: str) -> str:
-        """The client's settings, locked; empty for who is not known, or has never been readable."""
-        security = self._securities.get(owner)
-        carried = self._with_stores(security) if security else None
-        return lock(carried.settings, self.key) if carried else ""
+    def lend(self, owner: str) -> Settings | None:
+        """The client's settings; None for who is not known, or has never been readable."""
+        with self._reading:
+            security = self._securities.get(owner)
+            carried = self._with_stores(security) if security else None
+            return carried.settings if carried else None
 
     def _with_stores(self, security: Security) -> Security | None:
         """Read again when a file has changed; what can't be read changes nothing."""
@@ -60,42 +54,26 @@ class Strongbox:
         return carried
 
 
-def unseal(address: ClusterAddress) -> ClusterAddress:
+def unseal(address: ClusterAddress, cord: Cord | None = None) -> ClusterAddress:
     """With its client's secrets, in a task. An address without any is returned as it is, and nobody is asked."""
     security = address.client.security
     if not security.is_sealed:
         return address
-    with closing(Cord.to_desk()) as cord:
-        locked = cord.borrow(security.owner)
-    if not locked:
+    if cord is None:
+        with closing(Cord.to_desk()) as own:
+            return unseal(address, own)
+    settings = cord.borrow(security.owner)
+    if settings is None:
         raise ConnectionLostError(f"{security.owner}: the driver does not answer with its security settings")
-    settings = unlock(locked, os.environ[KEY_VARIABLE])
     return replace(
         address, client=replace(address.client, security=replace(security, settings=settings, is_sealed=False))
     )
 
 
-def unseal_lease(lease: Lease) -> Lease:
+def unseal_lease(lease: Lease, cord: Cord) -> Lease:
     return replace(
         lease,
-        source=unseal(lease.source),
-        target=unseal(lease.target),
-        heartbeats=tuple(replace(each, target=unseal(each.target)) for each in lease.heartbeats),
+        source=unseal(lease.source, cord),
+        target=unseal(lease.target, cord),
+        heartbeats=tuple(replace(each, target=unseal(each.target, cord)) for each in lease.heartbeats),
     )
-
-
-def lock(settings: Settings, key: str) -> str:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - only for secrets
-
-    nonce = os.urandom(_NONCE_BYTES)
-    return base64.b64encode(
-        nonce + AESGCM(bytes.fromhex(key)).encrypt(nonce, json.dumps(settings).encode(), None)
-    ).decode()
-
-
-def unlock(text: str, key: str) -> Settings:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
-
-    data = base64.b64decode(text)
-    opened = AESGCM(bytes.fromhex(key)).decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], None)
-    return tuple((name, value) for name, value in json.loads(opened))

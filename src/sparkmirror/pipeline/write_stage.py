@@ -27,7 +27,9 @@ def write_stage(lease: str, planned_at: float) -> Callable[[Iterator[pa.RecordBa
     def write_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         cord = Cord.to_desk()  # readable when the driver has died: then nothing more may be written
         try:
-            for receipts in _write(_of_this_task(unseal_lease(Lease.from_json(lease))), batches, cord, planned_at):
+            for receipts in _write(
+                _of_this_task(unseal_lease(Lease.from_json(lease), cord)), batches, cord, planned_at
+            ):
                 yield receipts_to_arrow(receipts)
         finally:
             cord.close()

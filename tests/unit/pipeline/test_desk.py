@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import select
-import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from queue import SimpleQueue
 from types import SimpleNamespace
 
@@ -21,14 +21,17 @@ from sparkmirror.pipeline import cord as cord_module
 from sparkmirror.pipeline import desk as desk_module
 from sparkmirror.pipeline.copy_stage import copy_leases
 from sparkmirror.pipeline.cord import Cord
-from sparkmirror.pipeline.desk import Desk, Phase
+from sparkmirror.pipeline.desk import Desk
+from sparkmirror.pipeline.desk_keys import KEY_VARIABLE, make_keys
+from sparkmirror.pipeline.lease_table import Phase
+from sparkmirror.pipeline.messages import Told
 from sparkmirror.topology.standing import Standing
-from tests.support.kafka_client import await_condition
 
 TERM_S = 5.0
+ASK_S = 0.1
 
 
-def lease(lease_id: str, flow: str = "A->B") -> Lease:
+def lease(lease_id: str, flow: str = "A->B", partitions: Sequence[int] = (0,)) -> Lease:
     here = ClusterAddress(alias="A", bootstrap=("127.0.0.1:1",))
     return Lease(
         lease_id=lease_id,
@@ -37,8 +40,8 @@ def lease(lease_id: str, flow: str = "A->B") -> Lease:
         target=here,
         producer_id=1,
         fence=1,
-        seconds=1.0,
-        partitions=(LeasePartition(topic="t", partition=0, remote="A.t"),),
+        seconds=2 * TERM_S,
+        partitions=tuple(LeasePartition(topic="t", partition=p, remote="A.t") for p in partitions),
     )
 
 
@@ -51,16 +54,31 @@ def desk() -> Iterator[Desk]:
 
 @pytest.fixture
 def cords(desk: Desk) -> Iterator[list[Cord]]:
-    made = [Cord(desk.address, desk.token) for _ in range(4)]
+    made = [cord_to(desk) for _ in range(4)]
     yield made
     for cord in made:
         cord.close()
 
 
+def cord_to(desk: Desk) -> Cord:
+    return Cord(desk.address, desk.environment[KEY_VARIABLE])
+
+
 def hints_of(cord: Cord, lease_id: str) -> object:
     """None if it gets no turn."""
-    turn = cord.wait_for_turn(lease_id)
-    return turn and turn.hints
+    turn = cord.wait_for_turn(lease_id, ASK_S)
+    return turn and {place: hint for place, hint in turn.added.items() if hint}
+
+
+def is_there(desk: Desk, lease_id: str) -> bool:
+    state = desk.table.find(lease_id)
+    return state is not None and state.phase is Phase.THERE
+
+
+def is_ended(cord: Cord) -> bool:
+    """What it hears next is that it must end."""
+    word = cord.hear() if is_readable(cord, 5) else None
+    return word is not None and word.ends
 
 
 class Waiting(threading.Thread):
@@ -84,7 +102,7 @@ class Waiting(threading.Thread):
 def test_a_round_is_given_to_one_query_and_the_next_to_the_other_that_waits(desk: Desk, cords: list[Cord]) -> None:
     given: SimpleQueue[int] = SimpleQueue()
     for cord in cords[:2]:
-        Waiting(lambda asks=cord: given.put(asks.next_round(-1)))
+        Waiting(lambda asks=cord: given.put(asks.next_round("a", -1)))
     desk.publish([lease("0.a")])
     assert given.get(timeout=5) == 0
     desk.publish([lease("1.a")])
@@ -113,7 +131,7 @@ def test_a_task_waits_until_its_predecessor_is_done_and_gets_its_positions(desk:
     assert first.going()
     desk.publish([lease("1.a")])
     second = Waiting(lambda: hints_of(cords[1], "1.a"))
-    assert desk.wait(lambda: desk._rounds[1].states["1.a"].phase is Phase.THERE, 5)
+    assert desk.wait(lambda: is_there(desk, "1.a"), 5)
     assert second.is_alive()
     cords[0].tell_done({("t", 0): Standing(5, 4, 5)})
     assert second.get() == {("t", 0): Standing(5, 4, 5)}
@@ -123,9 +141,9 @@ def test_a_task_waits_until_its_predecessor_is_done_and_gets_its_positions(desk:
 def test_a_task_is_relieved_only_when_all_its_successors_are_there(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
     assert hints_of(cords[0], "0.a") == {}
-    desk.publish([lease("1.a"), lease("1.b")])
+    desk.publish([lease("1.a"), lease("1.b", partitions=[1])])
     first = Waiting(lambda: hints_of(cords[1], "1.a"))
-    assert desk.wait(lambda: desk._rounds[1].states["1.a"].phase is Phase.THERE, 5)
+    assert desk.wait(lambda: is_there(desk, "1.a"), 5)
     assert not is_readable(cords[0], 0.1)
     second = Waiting(lambda: hints_of(cords[2], "1.b"))
     assert is_readable(cords[0], 5)
@@ -136,7 +154,7 @@ def test_a_task_is_relieved_only_when_all_its_successors_are_there(desk: Desk, c
 def test_where_slots_are_short_nobody_waits_in_one(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
     assert hints_of(cords[0], "0.a") == {}
-    desk.publish([lease("1.a"), lease("1.b")], at_once=True)
+    desk.publish([lease("1.a"), lease("1.b", partitions=[1])], at_once=True)
     assert is_readable(cords[0], 5), "before any successor is there"
     cords[0].tell_done({})
     assert (hints_of(cords[1], "1.a"), hints_of(cords[2], "1.b")) == ({}, {})
@@ -185,7 +203,7 @@ def test_after_a_recall_nothing_begins_any_more(desk: Desk, cords: list[Cord]) -
     assert hints_of(cords[0], "0.a") == {}
     desk.publish([lease("1.a")])
     second = Waiting(lambda: hints_of(cords[1], "1.a"))
-    assert desk.wait(lambda: desk._rounds[1].states["1.a"].phase is Phase.THERE, 5)
+    assert desk.wait(lambda: is_there(desk, "1.a"), 5)
     desk.recall()
     assert second.get() is None
     assert desk.holds("A->B") and not desk.holds("B->A")
@@ -198,22 +216,27 @@ def test_a_recall_makes_the_cord_readable(desk: Desk, cords: list[Cord]) -> None
     assert hints_of(cords[0], "0.a") == {}
     assert cords[0].hear() is None
     desk.recall()
-    assert is_readable(cords[0], 5) and cords[0].hear() == 0
-    desk.renew()
-    assert not is_readable(cords[0], 0.1), "it has ended"
+    assert is_ended(cords[0])
+    cords[0].ask()
+    assert not is_readable(cords[0], 0.1), "it is not renewed"
 
 
-def test_leases_of_a_flow_are_renewed_and_none_that_waits(desk: Desk, cords: list[Cord]) -> None:
-    desk.publish([lease("0.a"), lease("0.b", flow="B->A")])
-    assert (hints_of(cords[0], "0.a"), hints_of(cords[1], "0.b")) == ({}, {})
-    desk.publish([lease("1.a"), lease("1.b", flow="B->A")])
-    second = Waiting(lambda: hints_of(cords[2], "1.b"))
-    assert desk.wait(lambda: desk._rounds[1].states["1.b"].phase is Phase.THERE, 5)
-    await_condition(lambda: desk._rounds[0].states["0.a"].has_gone, "the desk to have said go", 5)
-    desk.renew()
-    assert is_readable(cords[0], 5) and cords[0].hear() == TERM_S
-    assert is_readable(cords[1], 5) and cords[1].hear() == 0, "its successor is there"
-    cords[1].tell_done({})
+def test_a_lease_is_renewed_from_when_its_task_asked_and_not_once_its_successor_is_there(
+    desk: Desk, cords: list[Cord]
+) -> None:
+    desk.publish([lease("0.a")])
+    assert hints_of(cords[0], "0.a") == {}
+    before = time.monotonic()
+    cords[0].ask()
+    asked = time.monotonic()
+    assert is_readable(cords[0], 5)
+    time.sleep(0.1)
+    word = cords[0].hear()
+    assert word is not None and before + TERM_S <= word.until <= asked + TERM_S
+    desk.publish([lease("1.a")])
+    second = Waiting(lambda: hints_of(cords[2], "1.a"))
+    assert is_ended(cords[0])
+    cords[0].tell_done({})
     assert second.get() == {}
 
 
@@ -221,45 +244,84 @@ def test_a_lease_lasts_as_long_as_is_known_when_its_turn_comes_and_gets_none_if_
     desk: Desk, cords: list[Cord]
 ) -> None:
     terms = {"A->B": 3.5, "B->A": 0.0}
-    desk._term_of = terms.__getitem__
+    desk.table.term_of = terms.__getitem__
     current = desk.publish([lease("0.a"), lease("0.b", flow="B->A")])
-    turn = cords[0].wait_for_turn("0.a")
-    assert turn is not None and turn.seconds == 3.5
-    assert cords[1].wait_for_turn("0.b") is None
+    began = time.monotonic()
+    turn = cords[0].wait_for_turn("0.a", ASK_S)
+    assert turn is not None and began + 3.5 <= turn.until <= time.monotonic() + 3.5
+    assert cords[1].wait_for_turn("0.b", ASK_S) is None
     assert desk.wait(current.frays, 5) and not any(state.lost for state in current.states.values())
-    await_condition(lambda: current.states["0.a"].has_gone, "the desk to have said go", 5)
     terms["A->B"] = 0.0
-    desk.renew()
+    cords[0].ask()
     assert not is_readable(cords[0], 0.1), "it is not renewed"
+
+
+def test_a_task_that_is_not_heard_of_is_waited_for_only_until_its_lease_is_over(desk: Desk, cords: list[Cord]) -> None:
+    desk.table.term_of = lambda _: 0.5
+    first = desk.publish([lease("0.a")])
+    assert hints_of(cords[0], "0.a") == {}
+    began = time.monotonic()
+    desk.publish([lease("1.a")])
+    assert hints_of(cords[1], "1.a") == {}
+    assert 0.5 <= time.monotonic() - began + 0.05 < 3
+    assert first.states["0.a"].lost
+    cords[0].tell_done({("t", 0): Standing(5)})
+    cords[1].tell_done({})
+    assert desk.wait(lambda: not desk.holds("A->B"), 5)
+    assert not desk.hints(), "what it says after its time is not believed"
+
+
+def test_what_nobody_copies_begins_at_once_and_the_rest_when_it_is_free(desk: Desk, cords: list[Cord]) -> None:
+    desk.publish([lease("0.a", partitions=[0]), lease("0.b", partitions=[1])])
+    assert (hints_of(cords[0], "0.a"), hints_of(cords[1], "0.b")) == ({}, {})
+    desk.publish([lease("1.a", partitions=[0, 1]), lease("1.b", partitions=[2])])
+    cords[0].close()
+    turn = cords[2].wait_for_turn("1.a", ASK_S)
+    assert turn is not None and set(turn.added) == {("t", 0)}, "its predecessor died, and others are not waited for"
+    other = cords[3].wait_for_turn("1.b", ASK_S)
+    assert other is not None and set(other.added) == {("t", 2)}
+    assert is_ended(cords[1]), "all its successors are there"
+    cords[1].tell_done({("t", 1): Standing(7)})
+    assert is_readable(cords[2], 5)
+    word = cords[2].hear()
+    assert word is not None and word.added == {("t", 1): Standing(7)}
+
+
+def test_a_query_whose_round_is_over_and_that_does_not_come_back_is_said_once(
+    desk: Desk, cords: list[Cord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk_module, "STUCK_S", 0.0)
+    desk.publish([lease("0.a")])
+    assert cords[0].next_round("a", -1) == 0
+    assert desk.take_stuck() == []
+    desk.publish([lease("1.a")])
+    assert desk.take_stuck() == ["a"], "its task has not come for its lease, which is void"
+    assert desk.take_stuck() == []
+
+
+def test_a_planner_that_is_gone_takes_no_round(desk: Desk, cords: list[Cord]) -> None:
+    Waiting(lambda: cords[0].next_round("a", -1))
+    assert desk.wait(lambda: bool(desk._planners), 5)
+    cords[0].close()
+    assert desk.wait(lambda: not desk._planners, 5)
+    desk.publish([lease("0.a")])
+    assert cords[1].next_round("a", -1) == 0
 
 
 def test_who_writes_rows_asks_for_how_long_it_may(desk: Desk, cords: list[Cord]) -> None:
     assert cords[0].term("A->B") == TERM_S
     assert not is_readable(cords[0], 0.1), "nothing is said unasked"
-    desk._term_of = lambda _: 0.0
+    desk.table.term_of = lambda _: 0.0
     assert cords[0].term("A->B") == 0
-
-
-def test_what_is_said_with_the_turn_is_heard_although_nothing_is_readable_any_more(desk: Desk) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        cord = Cord(f"127.0.0.1:{server.getsockname()[1]}", "token")
-        desk_side, _ = server.accept()
-        with desk_side:
-            desk_side.sendall(b'{"go":[],"seconds":2.5}\n{"more":3.5}\n{"en')
-            assert hints_of(cord, "0.a") == {}
-            assert cord.hear() == 3.5
-            desk_side.sendall(b'd":true}\n')
-            assert is_readable(cord, 5) and cord.hear() == 0
-        cord.close()
 
 
 def test_a_cord_whose_desk_is_gone_ends_the_lease() -> None:
     desk = Desk(lambda _: TERM_S)
-    cord = Cord(desk.address, desk.token)
+    cord = cord_to(desk)
     desk.publish([lease("0.a")])
     assert hints_of(cord, "0.a") == {}
     desk.close()
-    assert is_readable(cord, 5) and cord.hear() == 0
+    assert is_ended(cord)
     cord.close()
 
 
@@ -335,20 +397,6 @@ def test_a_note_that_is_being_written_when_its_lease_ends_is_waited_for_and_know
     assert desk.hints() == {("A->B", "t", 0): Standing(9)}
 
 
-def test_a_connection_that_cannot_be_served_does_not_silence_the_desk(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(desk_module, "_Handler", lambda *_: (_ for _ in ()).throw(OSError("no file is left")))
-    lost = Cord(desk.address, desk.token)
-    assert lost.leases(0) == [], "it is closed"
-    monkeypatch.undo()
-    desk.publish([lease("0.a")])
-    cord = Cord(desk.address, desk.token)
-    assert hints_of(cord, "0.a") == {}
-    for one in (lost, cord):
-        one.close()
-
-
 def test_who_notes_again_after_a_broken_connection_gets_a_new_one(cords: list[Cord], desk: Desk) -> None:
     desk.publish([lease("0.a")])
     assert hints_of(cords[0], "0.a") == {}
@@ -377,12 +425,14 @@ def test_many_receipts_are_told_in_several_lines(
     assert [len(some) for some in told] == [2, 2, 1]
 
 
-def test_a_task_that_cannot_be_understood_is_cut_off(desk: Desk) -> None:
+def test_a_task_that_cannot_be_understood_is_cut_off_and_its_partitions_wait_until_its_time_is_over(desk: Desk) -> None:
+    desk.table.term_of = lambda _: 1.0
     first = desk.publish([lease("0.a")])
-    cord = Cord(desk.address, desk.token)
+    cord = cord_to(desk)
     assert hints_of(cord, "0.a") == {}
-    cord._send({"receipts": [["too", "few"]]})
-    assert is_readable(cord, 5) and cord.hear() == 0
+    cord._send(Told([["too", "few"]]))
+    assert is_ended(cord)
+    assert not first.ended(), "it may not have heard that, and write"
     assert desk.wait(first.ended, 5) and first.states["0.a"].lost
     cord.close()
 
@@ -400,16 +450,15 @@ def test_where_a_flow_stood_is_forgotten_when_another_driver_leads(desk: Desk, c
 
 def test_closing_the_desk_frees_planners_and_tasks(desk: Desk, cords: list[Cord]) -> None:
     desk.publish([lease("0.a")])
-    assert cords[0].next_round(-1) == 0
+    assert cords[0].next_round("a", -1) == 0
     assert hints_of(cords[2], "0.a") == {}
-    planner = Waiting(lambda: cords[1].next_round(0))
+    planner = Waiting(lambda: cords[1].next_round("b", 0))
     desk.close()
     assert planner.get() == 0
 
 
-def test_a_stranger_without_the_token_gets_no_answer(desk: Desk) -> None:
-    desk.publish([lease("0.a")])
-    stranger = Cord(desk.address, "wrong")
-    assert stranger.wait_for_turn("0.a") is None
-    assert stranger.leases(0) == []
-    stranger.close()
+def test_a_stranger_gets_no_connection_and_a_false_desk_no_task(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cord_module, "CONNECT_TIMEOUT_S", 0.3)
+    _, others = make_keys()
+    with pytest.raises(OSError, match=r"certificate|closed|reset|EOF"):
+        Cord(desk.address, others.to_text())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 import ssl
 
 from sparkmirror.errors import ConfigError
 from sparkmirror.net.security import Security
-from sparkmirror.net.tls import pem
 from sparkmirror.net.tls.ciphers import DEFAULT_VERSIONS, VERSIONS, limit_suites, limit_versions
+from sparkmirror.net.tls.key import load_key
 from sparkmirror.net.tls.material import Material, Stamp, load_material, stamps_of
 
 log = logging.getLogger("sparkmirror.tls")
@@ -88,14 +87,8 @@ def _trust(context: ssl.SSLContext, anchors: tuple[bytes, ...], owner: str) -> N
 
 
 def _show_key(context: ssl.SSLContext, material: Material, owner: str) -> None:
-    """OpenSSL takes keys from files alone: from one that is in memory, and gone at the end."""
-    blocks = [pem.join_block("PRIVATE KEY", material.key)]
-    blocks += (pem.join_block(pem.CERTIFICATE, each) for each in material.chain)
-    with os.fdopen(os.memfd_create("key", os.MFD_CLOEXEC), "wb") as file:
-        file.write("".join(blocks).encode())
-        file.flush()
-        try:
-            context.load_cert_chain(f"/proc/self/fd/{file.fileno()}")
-        except ssl.SSLError as error:
-            said = "the certificate is not the private key's" if error.reason == "KEY_VALUES_MISMATCH" else error.reason
-            raise ConfigError(f"{owner}: the key of ssl.keystore can't be used: {said}") from None
+    try:
+        load_key(context, material.key, material.chain)
+    except ssl.SSLError as error:
+        said = "the certificate is not the private key's" if error.reason == "KEY_VALUES_MISMATCH" else error.reason
+        raise ConfigError(f"{owner}: the key of ssl.keystore can't be used: {said}") from None

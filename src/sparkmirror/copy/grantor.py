@@ -1,0 +1,42 @@
+"""Who gives a lease, as the copy sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sparkmirror.copy.receipt import Receipt
+from sparkmirror.topology.standing import Standing
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """The lease may last `until` then, by this process's monotonic clock, and may copy what is `added`, too.
+
+    With each partition comes where a predecessor left off, if that is known. `ends`: it must end.
+    """
+
+    until: float
+    added: Mapping[Place, Standing | None] = field(default_factory=dict)
+    ends: bool = False
+
+    @classmethod
+    def end(cls) -> Word:
+        return cls(0.0, ends=True)
+
+
+class Grantor(Protocol):
+    """Readable when it has something to say.
+
+    `ask`: for more time, which counts from now. `hear`: what was said, None if nothing was. `tell_done` gets the
+    positions as soon as nothing more is written, so that a successor can go on while this one closes its connections.
+    """
+
+    def fileno(self) -> int: ...
+    def ask(self) -> None: ...
+    def hear(self) -> Word | None: ...
+    def tell_receipts(self, receipts: Sequence[Receipt]) -> None: ...
+    def tell_done(self, positions: Mapping[Place, Standing]) -> None: ...
