@@ -1,7 +1,7 @@
 """The lease table under tasks that ask, stand still, die, wake up and are cut off at any moment.
 
-Whatever happens: no two tasks may write one partition at the same time, each judging by its own clock and by what it was
-told, however late it hears it; and no partition waits for a lease whose time is over.
+Whatever happens: no two tasks may write one partition at the same time, each judging by its own clock and by what it
+was told, however late it hears it; and no partition waits for a lease whose time is over.
 """
 
 from __future__ import annotations
