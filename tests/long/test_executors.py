@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Pair
+from tests.support.growth import Growth
 from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
+from tests.support.leases import ends
+from tests.support.load import plain_load
 from tests.support.mirror_process import MirrorProcess, properties
 from tests.support.spark_ui import SparkUi
 from tests.support.standalone import ON_LOOPBACK, Standalone
@@ -77,3 +80,45 @@ def test_two_executors_share_the_tasks_and_a_killed_one_s_partitions_move(
             await_condition(has((kill + 2) * 4000), "the copy after the kill", 30)
             print(f"all partitions went on {time.monotonic() - began:.1f} s after an executor was killed")
     assert_same(read_all(pair.source, topic), read_all(pair.target, remote))
+
+
+@pytest.mark.timeout(400)
+def test_what_slots_are_left_are_used_at_once(pair: Pair, topic: str, standalone: Standalone) -> None:
+    create_topic(pair.source, topic, 4)
+    remote = f"{topic[-6:]}.{topic}"
+    extra = {"spark.master": standalone.url, **ON_LOOPBACK, "lease.seconds": str(LEASE_S), "tasks.max": "4"}
+    text = properties(pair.source, pair.target, topic, extra, alias=topic[-6:])
+    with MirrorProcess(text), plain_load(pair.source, topic, 4, age_ms=0, pause_s=0.05):
+        await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) > 500, "the copy", 180)
+        with Growth(pair.target, remote) as growth:
+            time.sleep(2 * LEASE_S)
+            growth.begin_anew()
+            standalone.lose_worker()
+            lost_at = time.monotonic()
+            await_condition(lambda: all(at > lost_at + 1 for at in growth.grew_at.values()), "all to go on", 90)
+            print(f"all go on {time.monotonic() - lost_at:.1f} s after half of the slots were lost")
+            time.sleep(3 * LEASE_S)
+            assert not growth.still(5), "and stay"
+            print(f"longest gaps: {growth.gaps}")
+            assert max(growth.gaps.values()) < 10
+
+
+@pytest.mark.timeout(400)
+def test_a_single_core_is_a_single_slot(pair: Pair, topic: str, tmp_path: Path) -> None:
+    cluster = Standalone(tmp_path)
+    create_topic(pair.source, topic, 4)
+    remote = f"{topic[-6:]}.{topic}"
+    try:
+        cluster.start(1, cores=1)
+        extra = {"spark.master": cluster.url, **ON_LOOPBACK, "lease.seconds": str(LEASE_S), "tasks.max": "4"}
+        extra |= {"sync.group.offsets.enabled": "false", "emit.checkpoints.enabled": "false"}
+        text = properties(pair.source, pair.target, topic, extra, alias=topic[-6:])
+        with MirrorProcess(text), plain_load(pair.source, topic, 4, age_ms=0, pause_s=0.05):
+            await_condition(lambda: remote in topics(pair.target) and len(ends(pair.target, remote)) == 4, "it", 180)
+            await_condition(lambda: all(end > 100 for end in ends(pair.target, remote).values()), "all partitions", 60)
+            with Growth(pair.target, remote) as growth:
+                time.sleep(5 * LEASE_S)
+                print(f"longest gaps: {growth.gaps}")
+                assert len(growth.gaps) == 4 and max(growth.gaps.values()) < 10 and not growth.still(5)
+    finally:
+        cluster.stop()

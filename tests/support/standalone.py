@@ -68,10 +68,19 @@ class Standalone:
                         found.append(child)
         return found
 
+    def lose_worker(self) -> None:
+        """Kill a worker with its executors: nobody starts others in their place."""
+        _kill_tree(self._processes.pop())
+
     def stop(self) -> None:
         for process in self._processes:
+            _kill_tree(process)
+
+
+def _kill_tree(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in [*psutil.Process(process.pid).children(recursive=True)]:
             with contextlib.suppress(psutil.NoSuchProcess):
-                for child in psutil.Process(process.pid).children(recursive=True):
-                    child.kill()
-            process.kill()
-            process.wait(timeout=10)
+                child.kill()
+    process.kill()
+    process.wait(timeout=10)

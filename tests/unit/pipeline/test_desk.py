@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark import TaskContext
 
+from sparkmirror.copy.grantor import Word
 from sparkmirror.copy.lease import Lease, LeasePartition
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import ConnectionLostError
@@ -26,6 +27,7 @@ from sparkmirror.pipeline.desk_keys import KEY_VARIABLE, make_keys
 from sparkmirror.pipeline.lease_table import Phase
 from sparkmirror.pipeline.messages import Told
 from sparkmirror.topology.standing import Standing
+from tests.support.proxy import Proxy
 
 TERM_S = 5.0
 ASK_S = 0.1
@@ -269,6 +271,39 @@ def test_a_task_that_is_not_heard_of_is_waited_for_only_until_its_lease_is_over(
     cords[1].tell_done({})
     assert desk.wait(lambda: not desk.holds("A->B"), 5)
     assert not desk.hints(), "what it says after its time is not believed"
+
+
+def test_a_task_whose_machine_vanishes_is_waited_for_only_until_its_lease_is_over(
+    desk: Desk, cords: list[Cord]
+) -> None:
+    desk.table.term_of = lambda _: 0.7
+    first = desk.publish([lease("0.a")])
+    with Proxy(desk.address) as proxy:
+        far = Cord(proxy.address, desk.environment[KEY_VARIABLE])
+        turn = far.wait_for_turn("0.a", ASK_S)
+        assert turn is not None
+        proxy.swallow()
+        far.ask()
+        desk.publish([lease("1.a")])
+        assert hints_of(cords[1], "1.a") == {}
+        assert time.monotonic() >= turn.until, "its task may have written until then"
+        assert first.states["0.a"].lost
+        assert far.hear() is None, "and does not know"
+        far.close()
+
+
+def test_a_task_that_hears_of_its_turn_too_late_knows_that_it_is_over(desk: Desk) -> None:
+    desk.table.term_of = lambda _: 0.3
+    desk.publish([lease("0.a")])
+    with Proxy(desk.address) as proxy:
+        far = Cord(proxy.address, desk.environment[KEY_VARIABLE])
+        proxy.hold()
+        turn = Waiting(lambda: far.wait_for_turn("0.a", 60))
+        time.sleep(0.5)
+        proxy.let_go()
+        word = turn.get()
+        assert isinstance(word, Word) and word.until <= time.monotonic(), "it counts from when it asked"
+        far.close()
 
 
 def test_what_nobody_copies_begins_at_once_and_the_rest_when_it_is_free(desk: Desk, cords: list[Cord]) -> None:

@@ -85,7 +85,7 @@ def test_strangers_are_refused_soon_and_cost_little_while_tasks_are_served() -> 
         before = most = desk.process.memory_info().rss
         took: list[float] = []
         threads = [
-            threading.Thread(target=lambda a=attack: took.append(refusal_s(desk.address, a)))  # type: ignore[misc]
+            threading.Thread(target=lambda a=attack: took.append(refusal_s(desk.address, a)))
             for attack in attacks
             for _ in range(STRANGERS)
         ]
