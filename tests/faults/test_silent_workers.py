@@ -5,11 +5,10 @@ from __future__ import annotations
 import signal
 import time
 
-import psutil
 import pytest
 
 from tests.conftest import Pair
-from tests.support.growth import Growth
+from tests.support.growth import Growth, copying
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, topics, total
 from tests.support.load import plain_load
@@ -19,13 +18,6 @@ from tests.support.same_log import assert_same_log
 LEASE_S = 3.0
 TASKS = 4
 LONGEST_GAP_S = 1.5
-
-
-def copying_workers(mirror: MirrorProcess, servers: str) -> list[psutil.Process]:
-    """Python workers that are connected to the target."""
-    port = int(servers.rpartition(":")[2])
-    workers = [p for p in mirror.tree() if "pyspark" in str(p.cmdline()) or "daemon" in str(p.cmdline())]
-    return [p for p in workers if any(c.raddr and c.raddr.port == port for c in p.net_connections("tcp"))]
 
 
 @pytest.mark.timeout(300)
@@ -41,9 +33,9 @@ def test_a_stopped_worker_holds_up_its_own_partitions_alone_and_not_for_long(
             await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) > 100, "it", 150)
             with Growth(pair.target, remote) as growth:
                 time.sleep(LEASE_S)  # the first rounds are short, and a handover may be under way
-                await_condition(lambda: len(copying_workers(mirror, pair.target)) == TASKS, "a round", 30)
+                await_condition(lambda: len(copying(mirror.tree(), pair.target)) == TASKS, "a round", 30)
                 growth.begin_anew()
-                victim = copying_workers(mirror, pair.target)[0]
+                victim = copying(mirror.tree(), pair.target)[0]
                 victim.send_signal(signal.SIGSTOP)
                 frozen_at = time.monotonic()
                 await_condition(lambda: bool(growth.still(LONGEST_GAP_S)), "a partition that stands still", 10)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Pair
-from tests.support.growth import Growth
+from tests.support.growth import Growth, copying
 from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
 from tests.support.leases import ends
 from tests.support.load import plain_load
@@ -88,10 +88,14 @@ def test_what_slots_are_left_are_used_at_once(pair: Pair, topic: str, standalone
     remote = f"{topic[-6:]}.{topic}"
     extra = {"spark.master": standalone.url, **ON_LOOPBACK, "lease.seconds": str(LEASE_S), "tasks.max": "4"}
     text = properties(pair.source, pair.target, topic, extra, alias=topic[-6:])
+
+    def copy_on_each() -> list[int]:
+        return [len(copying(w.children(recursive=True), pair.target)) for w in standalone.workers()]
+
     with MirrorProcess(text), plain_load(pair.source, topic, 4, age_ms=0, pause_s=0.05):
         await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) > 500, "the copy", 180)
         with Growth(pair.target, remote) as growth:
-            time.sleep(2 * LEASE_S)
+            await_condition(lambda: copy_on_each() == [2, 2], "a round on both", 120)
             growth.begin_anew()
             standalone.lose_worker()
             lost_at = time.monotonic()

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+from collections.abc import Iterable
+
+import psutil
 
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.offsets import LATEST, list_offsets
 from tests.support.leases import address
 
 EVERY_S = 0.05
+
+
+def copying(processes: Iterable[psutil.Process], servers: str) -> list[psutil.Process]:
+    """Python workers among them that are connected to the target."""
+    port = int(servers.rpartition(":")[2])
+    found = []
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            is_worker = "daemon" in str(process.cmdline())
+            if is_worker and any(c.raddr and c.raddr.port == port for c in process.net_connections("tcp")):
+                found.append(process)
+    return found
 
 
 class Growth:

@@ -68,6 +68,9 @@ class Standalone:
                         found.append(child)
         return found
 
+    def workers(self) -> list[psutil.Process]:
+        return [psutil.Process(process.pid) for process in self._processes[1:]]
+
     def lose_worker(self) -> None:
         """Kill a worker with its executors: nobody starts others in their place."""
         _kill_tree(self._processes.pop())

@@ -261,7 +261,8 @@ class Mirror:
         for index, query in enumerate(self.queries):
             if QUERIES[index] in stuck and query.isActive:
                 log.warning("query %s waits for a task that does not end: both are given up", QUERIES[index])
-                query.stop()
+                with contextlib.suppress(PySparkException):  # it ended by itself
+                    query.stop()
                 self.queries[index] = self._start_query(QUERIES[index])
             elif not query.isActive and not self._stopping.is_set():
                 cause = query.exception()

@@ -182,7 +182,7 @@ class Copy:
         if word.ends:
             self._ending = True
             self._links.ignore(self._grantor)
-        elif not self._is_over:  # else it came too late
+        elif not self._is_over and not self._ending:  # else it came too late
             self._deadline = max(self._deadline, word.until)
             self._take_up(word.added)
 

@@ -59,6 +59,7 @@ class Desk:
         self._planners: list[tuple[Line, m.NextRound]] = []
         self._taken = -1
         self._rounds_of: dict[str, Round] = {}  # by query, the last one that it took
+        self._due: float | None = None
         self._closed = False
         self._clerk = ThreadPoolExecutor(1, "desk's clerk")
         self._noters = ThreadPoolExecutor(NOTERS, "desk's noter")
@@ -148,10 +149,9 @@ class Desk:
 
     def due_s(self) -> float | None:
         with self.changed:
-            self._advance()
-            now = time.monotonic()
-            due = self.table.next_due(now)
-            return None if due is None else due - now
+            if self._due is not None and time.monotonic() >= self._due:
+                self._advance()
+            return None if self._due is None else self._due - time.monotonic()
 
     def serve(self, line: Line, message: m.Message) -> None:
         if isinstance(message, m.Ask):
@@ -208,7 +208,8 @@ class Desk:
 
     def _advance(self) -> None:
         """Say all that follows. The condition is held."""
-        for said in self.table.advance(time.monotonic()):
+        now = time.monotonic()
+        for said in self.table.advance(now):
             if isinstance(said, Given):
                 self._tell(said)
             elif line := self._lines.get(said.state):
@@ -220,7 +221,9 @@ class Desk:
                 if taken := self.table.round(self._taken):
                     self._rounds_of[asked.query] = taken
             self._server.say(line, m.RoundIs(asked.after if self._closed else self._taken))
+        self._due = self.table.next_due(now)
         self.changed.notify_all()
+        self._server.soon(_look_again)
 
     def _tell(self, given: Given | None) -> None:
         line = self._lines.get(given.state) if given else None
@@ -281,3 +284,7 @@ class Desk:
                 self.table.end_note(state, key, written=not why_not)
                 self._advance()
         return why_not
+
+
+def _look_again() -> None:
+    """Something else may be due first."""

@@ -100,8 +100,9 @@ class DeskServer:
     def soon(self, call: Callable[[], None]) -> None:
         """On the server's thread."""
         self._calls.put(call)
-        with contextlib.suppress(OSError):
-            self._bell.send(b"!")
+        if threading.get_ident() != self._thread.ident:
+            with contextlib.suppress(OSError):  # it is closed
+                self._bell.send(b"!")
 
     def say(self, line: Line, message: Message) -> None:
         data = to_line(message)
@@ -122,6 +123,7 @@ class DeskServer:
 
     def _run(self) -> None:
         while self._close_by is None or (time.monotonic() < self._close_by and any(x.unsent for x in self._lines)):
+            self._make_calls()
             due_s = self._host.due_s()
             for key, events in self._selector.select(self._pause_s(due_s)):
                 if key.fileobj is self._listener:
@@ -130,7 +132,6 @@ class DeskServer:
                     self._ear.recv(4096)
                 else:
                     self._serve(key.data, events)
-            self._make_calls()
             self._drop_overdue()
         for line in (*self._lines, *self._strangers):
             line.socket.close()
@@ -139,7 +140,7 @@ class DeskServer:
             each.close()
 
     def _pause_s(self, due_s: float | None) -> float:
-        pauses = [LONGEST_S if due_s is None else due_s]
+        pauses = [LONGEST_S if due_s is None else due_s, LONGEST_S if self._calls.empty() else 0.0]
         if oldest := next(iter(self._strangers), None):
             pauses.append(oldest.until - time.monotonic())
         if self._close_by is not None:
@@ -157,7 +158,8 @@ class DeskServer:
             connection, _ = self._listener.accept()
             connection.setblocking(False)
             keep_alive(connection)
-            line = Line(self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False))
+            connection = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+            line = Line(connection)
         except BlockingIOError:
             return
         except (OSError, ValueError) as error:  # no file is left, or whoever came is gone

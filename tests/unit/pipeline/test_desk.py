@@ -20,6 +20,7 @@ from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.pipeline import cord as cord_module
 from sparkmirror.pipeline import desk as desk_module
+from sparkmirror.pipeline import desk_server as server_module
 from sparkmirror.pipeline.copy_stage import copy_leases
 from sparkmirror.pipeline.cord import Cord
 from sparkmirror.pipeline.desk import Desk
@@ -430,6 +431,26 @@ def test_a_note_that_is_being_written_when_its_lease_ends_is_waited_for_and_know
     noting.get()
     assert desk.wait(lambda: not desk.holds("A->B"), 5)
     assert desk.hints() == {("A->B", "t", 0): Standing(9)}
+
+
+def test_a_connection_that_cannot_be_served_does_not_silence_the_desk(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[object] = []
+
+    def refuse(connection: object) -> server_module.Line:
+        if refused:
+            return line(connection)  # type: ignore[arg-type]
+        refused.append(connection)
+        raise OSError("no file is left")
+
+    line = server_module.Line
+    monkeypatch.setattr(server_module, "Line", refuse)
+    desk.publish([lease("0.a")])
+    cord = cord_to(desk)
+    assert hints_of(cord, "0.a") == {}
+    assert refused, "it has tried again"
+    cord.close()
 
 
 def test_who_notes_again_after_a_broken_connection_gets_a_new_one(cords: list[Cord], desk: Desk) -> None:
