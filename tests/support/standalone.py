@@ -71,6 +71,14 @@ class Standalone:
     def workers(self) -> list[psutil.Process]:
         return [psutil.Process(process.pid) for process in self._processes[1:]]
 
+    def freeze_executor(self) -> list[psutil.Process]:
+        """Stop an executor with all its Python processes, as if its machine had vanished."""
+        executor = self.executors()[-1]
+        frozen = [executor, *executor.children(recursive=True)]
+        for process in frozen:
+            process.suspend()
+        return frozen
+
     def lose_worker(self) -> None:
         """Kill a worker with its executors: nobody starts others in their place."""
         _kill_tree(self._processes.pop())

@@ -13,10 +13,12 @@ leases end. When driver or task only hang nothing is renewed, and leases end soo
 from __future__ import annotations
 
 import functools
+import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt, from_row
@@ -28,8 +30,9 @@ from sparkmirror.pipeline.lease_table import Given, Key, LeaseState, LeaseTable,
 from sparkmirror.pipeline.strongbox import Strongbox
 from sparkmirror.topology.standing import Standing
 
+log = logging.getLogger("sparkmirror.desk")
+
 STUCK_S = 5.0  # a query whose round is over for so long and who does not ask for the next has a task that hangs
-NOTERS = 32
 
 Place = tuple[str, int]
 
@@ -61,8 +64,7 @@ class Desk:
         self._rounds_of: dict[str, Round] = {}  # by query, the last one that it took
         self._due: float | None = None
         self._closed = False
-        self._clerk = ThreadPoolExecutor(1, "desk's clerk")
-        self._noters = ThreadPoolExecutor(NOTERS, "desk's noter")
+        self._told: SimpleQueue[Callable[[], None]] = SimpleQueue()
         mine, self._keys = make_keys()
         try:
             self._server = DeskServer(self, mine.context(is_desk=True), bind or host)
@@ -72,6 +74,7 @@ class Desk:
                 "this machine"
             ) from error
         self.address = f"{host}:{self._server.port}"
+        threading.Thread(target=self._take_all_told, name="desk's clerk", daemon=True).start()
         self._server.start()
 
     @property
@@ -86,8 +89,7 @@ class Desk:
             self.table.recall()
             self._advance()
         self._server.close()
-        for pool in (self._clerk, self._noters):
-            pool.shutdown(wait=False, cancel_futures=True)
+        self._told.put(sys.exit)  # ends the clerk's thread
 
     # -- the driver's side
 
@@ -166,12 +168,12 @@ class Desk:
         elif isinstance(message, m.TermOf):
             self._server.say(line, m.Term(self.table.term_of(message.flow)))
         elif isinstance(message, m.Borrow):
-            self._beside(self._noters, line, lambda: m.Lent(self.strongbox.lend(message.owner)))
+            self._start(self._beside(line, lambda: m.Lent(self.strongbox.lend(message.owner))))
         elif isinstance(message, m.Note):
-            self._beside(self._noters, line, lambda: m.Noted(self._note(message)))
+            self._start(self._beside(line, lambda: m.Noted(self._note(message))))
         elif isinstance(message, m.Told | m.Done) and isinstance(line.owner, LeaseState):
             take = functools.partial(self._take_told, line.owner, message)
-            self._beside(self._clerk, line, take)
+            self._told.put(self._beside(line, take))
         else:
             raise ValueError(f"{type(message).__name__} is not for the desk")
 
@@ -233,21 +235,29 @@ class Desk:
 
     # -- threads that may wait
 
-    def _beside(self, pool: ThreadPoolExecutor, line: Line, work: Callable[[], m.Message | None]) -> None:
-        """Nothing more is read of the line until it is done."""
+    def _beside(self, line: Line, work: Callable[[], m.Message | None]) -> Callable[[], None]:
+        """To be done on another thread. Nothing more is read of the line until it is."""
 
         def run() -> None:
             try:
                 answer = work()
-            except Exception:
-                self._server.cut_off(line)  # a task that can't be understood must not copy on
-                raise
+            except Exception as error:  # a task that can't be understood must not copy on
+                log.warning("a task is cut off: what it says can't be taken: %s", error)
+                self._server.cut_off(line)
+                return
             if answer is not None:
                 self._server.say(line, answer)
             self._server.resume(line)
 
         self._server.pause(line)
-        pool.submit(run)
+        return run
+
+    def _start(self, run: Callable[[], None]) -> None:
+        threading.Thread(target=run, name="desk's note", daemon=True).start()
+
+    def _take_all_told(self) -> None:
+        while True:
+            self._told.get()()
 
     def _take_told(self, state: LeaseState, message: m.Told | m.Done) -> None:
         if isinstance(message, m.Told):
@@ -269,7 +279,7 @@ class Desk:
             state = self.table.find(note.lease_id)
             if state is None:
                 return "the lease is over"
-            self.changed.wait_for(lambda: state.phase is Phase.DONE or state.heard >= note.after)
+            self.changed.wait_for(lambda: self._closed or state.phase is Phase.DONE or state.heard >= note.after)
             key = (state.lease.flow, note.topic, note.partition)
             if not self.table.begin_note(state, key, standing, time.monotonic()):
                 return "the lease is over"

@@ -64,8 +64,11 @@ class LeaseState:
         """Something may still be written for it."""
         return self.phase is not Phase.DONE or bool(self.notes)
 
-    def is_fresh(self, now: float) -> bool:
-        return now - self.asked_at < FRESH_SHARE * self.lease.seconds
+    def may_get(self, now: float) -> bool:
+        """Whether its task was heard of just now, and its time is not over."""
+        is_over = self.phase is Phase.GOING and now >= self.until
+        is_fresh = now - self.asked_at < FRESH_SHARE * self.lease.seconds
+        return self.is_out and not self.must_end and is_fresh and not is_over
 
     def is_silent(self, now: float) -> bool:
         return self.is_out and now - self.asked_at >= SILENT_SHARE * self.lease.seconds
@@ -273,7 +276,7 @@ class LeaseTable:
             if state.must_end and not state.is_told:
                 state.is_told = True
                 yield Ended(state)
-            elif state.is_out and not state.must_end and state.is_fresh(now):
+            elif state.may_get(now):
                 yield from self._grant(state, noted, now)
 
     def _grant(self, state: LeaseState, noted: set[Key], now: float) -> Iterator[Given | Ended]:

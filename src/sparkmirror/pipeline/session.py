@@ -26,6 +26,12 @@ DEFAULT_MASTER = "local[*]"
 GROUPS_POOL = "groups"
 # A slot that becomes free goes to the groups' tasks first: they are short, and those of leases are not.
 _POOLS = f'<allocations><pool name="{GROUPS_POOL}"><minShare>1</minShare></pool></allocations>'
+# An executor whose machine has vanished gets no more tasks after 15 to 20 s; by Spark's defaults after two minutes or three.
+_VANISHED_EXECUTORS = {
+    "spark.executor.heartbeatInterval": "3s",
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "15s",
+    "spark.network.timeoutInterval": "5s",
+}
 _LOCAL = re.compile(r"local(\[(\*|\d+)(,\s*\d+)?\])?")
 
 
@@ -68,7 +74,7 @@ def plan_settings(user: Mapping[str, str], leases: int, log_dir: Path) -> dict[s
     if is_local(user):
         defaults |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     else:
-        defaults |= {"spark.task.maxFailures": str(TASK_FAILURES)}
+        defaults |= {"spark.task.maxFailures": str(TASK_FAILURES)} | _VANISHED_EXECUTORS
     forced = {"spark.master": master, "spark.speculation": "false"}
     return defaults | dict(user) | forced
 
