@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -89,7 +88,7 @@ class Desk:
             self.table.recall()
             self._advance()
         self._server.close()
-        self._told.put(sys.exit)  # ends the clerk's thread
+        self._told.put(_look_again)
 
     # -- the driver's side
 
@@ -256,7 +255,7 @@ class Desk:
         threading.Thread(target=run, name="desk's note", daemon=True).start()
 
     def _take_all_told(self) -> None:
-        while True:
+        while not self._closed:
             self._told.get()()
 
     def _take_told(self, state: LeaseState, message: m.Told | m.Done) -> None:

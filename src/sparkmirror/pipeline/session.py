@@ -26,7 +26,7 @@ DEFAULT_MASTER = "local[*]"
 GROUPS_POOL = "groups"
 # A slot that becomes free goes to the groups' tasks first: they are short, and those of leases are not.
 _POOLS = f'<allocations><pool name="{GROUPS_POOL}"><minShare>1</minShare></pool></allocations>'
-# An executor whose machine has vanished gets no more tasks after 15 to 20 s; by Spark's defaults after two minutes or three.
+# An executor whose machine has vanished gets no more tasks after 15 to 20 s; by Spark's defaults after 2 to 3 minutes.
 _VANISHED_EXECUTORS = {
     "spark.executor.heartbeatInterval": "3s",
     "spark.storage.blockManagerHeartbeatTimeoutMs": "15s",
