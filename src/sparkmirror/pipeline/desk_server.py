@@ -69,7 +69,7 @@ class DeskServer:
         self._host = host
         self._context = context
         family = socket.AF_INET6 if ":" in bind else socket.AF_INET
-        self._listener = socket.create_server((bind, 0), family=family, backlog=256)
+        self._listener = socket.create_server((bind.strip("[]"), 0), family=family, backlog=256)
         self._listener.setblocking(False)
         self.port: int = self._listener.getsockname()[1]
         self._selector = selectors.DefaultSelector()

@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from sparkmirror.copy.grantor import Word
 from sparkmirror.copy.lease import Lease, LeasePartition
 from sparkmirror.copy.receipt import Receipt
-from sparkmirror.errors import ConnectionLostError
+from sparkmirror.errors import ConnectionLostError, SetupError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.pipeline import cord as cord_module
 from sparkmirror.pipeline import desk as desk_module
@@ -502,6 +502,17 @@ def test_where_a_flow_stood_is_forgotten_when_another_driver_leads(desk: Desk, c
     assert desk.hints()
     desk.forget("A->B")
     assert not desk.hints()
+
+
+def test_it_listens_where_the_driver_binds_and_says_where_tasks_find_it() -> None:
+    desk = Desk(lambda _: TERM_S, host="driver.example", bind="127.0.0.2")
+    assert desk.address == f"driver.example:{desk.address.rpartition(':')[2]}"
+    near = Cord(desk.address.replace("driver.example", "127.0.0.2"), desk.environment[KEY_VARIABLE])
+    assert near.term("A->B") == TERM_S
+    near.close()
+    desk.close()
+    with pytest.raises(SetupError, match=r"the driver can't listen at 203\.0\.113\.1: .*spark\.driver\.bindAddress"):
+        Desk(lambda _: TERM_S, bind="203.0.113.1")
 
 
 def test_closing_the_desk_frees_planners_and_tasks(desk: Desk, cords: list[Cord]) -> None:

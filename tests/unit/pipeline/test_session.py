@@ -35,6 +35,14 @@ def test_workers_use_the_drivers_interpreter_unless_told_otherwise(tmp_path: Pat
     assert plan_settings(other, 1, tmp_path)["spark.pyspark.python"] == "/opt/python"
 
 
+def test_an_executor_that_has_vanished_is_given_up_soon_unless_the_user_says_otherwise(tmp_path: Path) -> None:
+    cluster = {"spark.master": "spark://host:7077"}
+    key = "spark.storage.blockManagerHeartbeatTimeoutMs"
+    assert plan_settings(cluster, 1, tmp_path)[key] == "15s"
+    assert plan_settings(cluster | {key: "60s"}, 1, tmp_path)[key] == "60s"
+    assert key not in plan_settings({}, 1, tmp_path)
+
+
 def test_groups_come_first_when_a_slot_is_free(tmp_path: Path) -> None:
     """Else a cluster whose slots are all taken by leases never runs their tasks: `default` comes before `groups`."""
     where = plan_settings({}, 1, tmp_path)["spark.scheduler.allocation.file"]
