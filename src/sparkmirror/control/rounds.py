@@ -111,7 +111,8 @@ class Rounds:
         is_settled = self._round is not None and self._round.places == {p for lease in leases for p in lease.places}
         self._round = current = self._desk.publish(leases, at_once=is_short)
         self._ledger.begin_round()
-        self._start(current)
+        if not self._start(current):
+            return
         for keeper in self._keepers:
             keeper.write_progress_soon()
         lead_s = 0.0 if is_short else min(LEAD_S, self.lease_s / 2)  # no slot in which the next could wait
@@ -122,8 +123,8 @@ class Rounds:
         if current.ended():
             self._news.wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
 
-    def _start(self, current: Round) -> None:
-        """Until all its tasks are there, or others have to be sent."""
+    def _start(self, current: Round) -> bool:
+        """Until all its tasks are there, or something needs the next round. False: others have to be sent."""
         began = time.monotonic()
         start_s = START_S if self._has_begun else FIRST_START_S
         warn_at = began + FIRST_START_S
@@ -132,11 +133,12 @@ class Rounds:
             late_s = time.monotonic() - began
             self._make_room(current, late_s)
             if self._all_tasks < len(current.states) or (late_s >= start_s and not self._is_short(1)):
-                break
+                return False
             if time.monotonic() >= warn_at:
                 warn_at += FIRST_START_S
                 log.warning("Spark has not started all tasks within %.0f s: has it executors and slots?", late_s)
         self._has_begun |= current.going()
+        return True
 
     def _make_room(self, current: Round, late_s: float) -> None:
         """Those before it end where its tasks have no slot, or no query comes for it."""

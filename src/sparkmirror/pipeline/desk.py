@@ -181,7 +181,7 @@ class Desk:
             self._planners = [each for each in self._planners if each[0] is not line]
             state = line.owner
             if isinstance(state, LeaseState):
-                del self._lines[state]
+                self._lines.pop(state, None)
                 if is_dead:
                     self.table.leave(state, None)
                 else:

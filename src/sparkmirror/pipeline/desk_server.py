@@ -123,21 +123,28 @@ class DeskServer:
 
     def _run(self) -> None:
         while self._close_by is None or (time.monotonic() < self._close_by and any(x.unsent for x in self._lines)):
-            self._make_calls()
-            due_s = self._host.due_s()
-            for key, events in self._selector.select(self._pause_s(due_s)):
-                if key.fileobj is self._listener:
-                    self._accept()
-                elif key.fileobj is self._ear:
-                    self._ear.recv(4096)
-                else:
-                    self._serve(key.data, events)
-            self._drop_overdue()
+            try:
+                self._turn()
+            except Exception:  # whatever it is: without this thread all leases would end
+                log.exception("the desk goes on")
+                time.sleep(ACCEPT_PAUSE_S)
         for line in (*self._lines, *self._strangers):
             line.socket.close()
         self._selector.close()
         for each in (self._listener, self._ear, self._bell):
             each.close()
+
+    def _turn(self) -> None:
+        self._make_calls()
+        due_s = self._host.due_s()
+        for key, events in self._selector.select(self._pause_s(due_s)):
+            if key.fileobj is self._listener:
+                self._accept()
+            elif key.fileobj is self._ear:
+                self._ear.recv(4096)
+            else:
+                self._serve(key.data, events)
+        self._drop_overdue()
 
     def _pause_s(self, due_s: float | None) -> float:
         pauses = [LONGEST_S if due_s is None else due_s, LONGEST_S if self._calls.empty() else 0.0]
