@@ -334,7 +334,6 @@ class Copy:
     def _take_slow_fill(self, filled: Filled) -> None:
         appender = self._links.appenders.get(filled.cursor.target_node)
         if appender is not None and filled.term == filled.cursor.term:
-            filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
             self._roster.take_event(appender, filled, time.monotonic())
             self._send(appender)
 

@@ -171,23 +171,25 @@ class Roster:
         )  # fmt: skip
 
     def _filled(self, appender: Appender, event: Filled, now: float) -> None:
-        cursor = event.cursor
-        first, target_first = cursor.source_next, cursor.target_next
-        waited_s, cursor.fill_began = now - cursor.fill_began, 0.0
-        cursor.take_filled(event.markers)
-        self.book.note_filled(
-            cursor.place, first, target_first, count=event.markers, waited_s=waited_s, standing=cursor.hint
-        )
-        if not cursor.is_fenced and cursor.state is State.COPYING:
-            appender.check_ends([cursor])
+        if event.is_checked or (event.markers == 1 and event.cursor.is_fenced):
+            self._take_filled(event.cursor, event.markers, now)
+        else:
+            appender.check_end(event)
 
     def _checked(self, event: Checked, now: float) -> None:
         cursor = event.cursor
-        cursor.in_flight -= 1
-        if event.log_end == cursor.target_next:
+        expected = cursor.target_next + event.markers
+        if event.log_end == expected:
             cursor.is_fenced = True
+            self._take_filled(cursor, event.markers, now)
         else:
-            self.lose(cursor, f"the target's log ends at {event.log_end}, not at {cursor.target_next}", now)
+            self.lose(cursor, f"the target's log ends at {event.log_end}, not at {expected}", now)
+
+    def _take_filled(self, cursor: Cursor, count: int, now: float) -> None:
+        first, target_first = cursor.source_next, cursor.target_next
+        waited_s, cursor.fill_began = now - cursor.fill_began, 0.0
+        cursor.take_filled(count)
+        self.book.note_filled(cursor.place, first, target_first, count=count, waited_s=waited_s, standing=cursor.hint)
 
     def _failed(self, event: Event, error: int, now: float) -> None:
         cursor = event.cursor

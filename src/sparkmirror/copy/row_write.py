@@ -221,7 +221,6 @@ class RowWrite:
             for filled in fill_slowly(self._target, self._transactions, wanted):
                 leader = self._appenders.get(filled.cursor.target_node)
                 if leader is not None and filled.term == filled.cursor.term:
-                    filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
                     self._roster.take_event(leader, filled, time.monotonic())
         return bool(fills)
 

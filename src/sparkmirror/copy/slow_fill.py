@@ -37,6 +37,6 @@ def _write_markers(target: Cluster, transactions: EmptyTransactions, fills: Fill
             break
         time.sleep(0.005)  # the coordinator writes a marker after it has answered
     return [
-        Filled(cursor, term, wanted[p], codes.NONE if ends.get(p) == expected[p] else codes.REQUEST_TIMED_OUT)
+        Filled(cursor, term, wanted[p], codes.NONE if ends.get(p) == expected[p] else codes.REQUEST_TIMED_OUT, True)
         for p, (cursor, term, _) in fills.items()
     ]
