@@ -35,6 +35,7 @@ from sparkmirror.protocol.fetch import TopicKey
 MOST_UNDER_WAY = 5
 BROKER_HAS = 3  # requests that a broker should have, so that it never waits for the next
 REQUEST_BYTES = 8 << 20
+STILL_S = 1.0  # what takes longer holds up what waits behind it
 KNOWN_S = 5.0  # brokers look every ten minutes for what they may forget
 HOLE_S = 0.1  # where one hole is, others are
 GRACE = 7 / 6  # a broker that gives up says so when its time is over: wait for that a little longer
@@ -100,6 +101,8 @@ class Appender:
         fence: int,
         fill_slowly: Callable[[Fills], None] | None = None,
         request_bytes: int | None = None,
+        *,
+        keeps_batches: bool = False,
     ) -> None:
         self.node = node
         self.channel = channel
@@ -110,6 +113,8 @@ class Appender:
         self._fence = fence
         self._fill_slowly = fill_slowly
         self._request_bytes = request_bytes or REQUEST_BYTES
+        self._keeps_batches = keeps_batches  # until they are answered
+        self._moved_at = 0.0
         self._timeout_s = channel.request_timeout_s * GRACE
         self._late: Pending | None = None  # the request that was said to be late
         self._answer_bytes = 0  # of the last answer
@@ -121,7 +126,14 @@ class Appender:
 
     @property
     def has_room(self) -> bool:
-        return len(self.channel.pending) < MOST_UNDER_WAY and time.monotonic() >= self.paused_until
+        """Not while a request waits to be sent: it stays in memory, and the broker takes no other before it."""
+        if len(self.channel.pending) >= MOST_UNDER_WAY or self.channel.wants_write:
+            return False
+        return time.monotonic() >= self.paused_until
+
+    def stands_still(self, now: float) -> bool:
+        """Something waits for the broker, and it has answered nothing for a while."""
+        return now - self._moved_at > STILL_S and bool(self.channel.pending or self._turn)
 
     @property
     def wakes_at(self) -> int:
@@ -142,6 +154,8 @@ class Appender:
 
     def offer(self, cursor: Cursor) -> None:
         """Something is queued for a partition that this broker leads."""
+        if not self._turn and not self.channel.pending:
+            self._moved_at = time.monotonic()
         self._turn.setdefault(cursor)
 
     def send(self) -> None:
@@ -176,7 +190,7 @@ class Appender:
                 cursor.queue.pop_batch()
                 cursor.in_flight += 1
                 size += len(head.batch)
-                sent[key] = (cursor, head)
+                sent[key] = (cursor, head if self._keeps_batches else head.without_batch())
                 topics.setdefault(cursor.target_key, []).append((key[1], head.batch))
                 behind = cursor.queue.head
                 if isinstance(behind, Ready):
@@ -254,6 +268,7 @@ class Appender:
     def take(self, tag: object, frame: memoryview) -> list[Event]:
         """What an answer says of cursors that were not lost since they asked."""
         self._answer_bytes = len(frame)
+        self._moved_at = time.monotonic()
         if isinstance(tag, _Batches):
             return list(self._take_batches(tag, frame))
         if isinstance(tag, _Markers):

@@ -52,7 +52,8 @@ class LeasePartition:
 class Bounds:
     """What a task may hold and ask for at once; None: as the copy sees fit.
 
-    `held_bytes` and `held_records`: fetched and not yet acknowledged. An acknowledgement that takes longer than
+    `held_bytes`: memory of what was fetched, or is being, and was not sent on yet; whole answers count for as long as
+    a part of them waits. `held_records`: fetched and not yet acknowledged. An acknowledgement that takes longer than
     `flush_timeout_s` is said. A fetch waits for `fetch_min_bytes`, but no longer than `fetch_wait_ms`.
     """
 

@@ -12,6 +12,7 @@ from sparkmirror.batch.records import describe_record
 from sparkmirror.copy import facts
 from sparkmirror.copy.appender import Appended, Appender, Checked, Event, Filled
 from sparkmirror.copy.cursor import Cursor, State
+from sparkmirror.copy.held import Held
 from sparkmirror.copy.lease import CONTINUE, FENCE_STEP, NOTHING, Lease, LeasePartition, Rules
 from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
 from sparkmirror.copy.place import Place, Position
@@ -23,6 +24,7 @@ from sparkmirror.protocol import codes, fetch
 from sparkmirror.topology.least_rights import TO_USE_TRANSACTIONS, TO_WRITE_MARKERS
 from sparkmirror.topology.right import TOPIC, Right
 
+HELD_BYTES = 32 << 20
 CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
 NO_READAHEAD_LIMIT = 1 << 40
 FIRST_GUESS_BYTES = 100.0  # of a record
@@ -39,24 +41,35 @@ class Roster:
         self.cursors: list[Cursor] = []
         self.lost: set[Cursor] = set()
         self.book = ReceiptBook(lease.flow)
-        self.held_bytes = self.held_records = 0
+        self.held = Held()
+        self.held_records = 0
+        bounds = lease.rules.bounds
+        self.most_bytes = bounds.held_bytes or HELD_BYTES
+        self._cursor_bytes = min(CURSOR_BYTES, self.most_bytes // 2)
         self._average_bytes = 0.0  # of a record, among those that came last
         self._rules: Rules = lease.rules
 
-    def fetchable(self, node: int) -> list[Cursor]:
+    def fetchable(self, node: int, now: float) -> list[Cursor]:
         """Partitions that are read from this source broker and may have more."""
         return [
             c
             for c in self.cursors
             if c.state is State.COPYING
             and c.read_node == node
-            and c.held_bytes < CURSOR_BYTES
+            and c.held_bytes < self._cursor_bytes
             and c.pending_fact is None
+            and c.rests_until <= now
         ]
+
+    def give_back(self, cursor: Cursor) -> None:
+        """Forget what waits of a partition, to fetch it again later."""
+        before = cursor.queue.held_records
+        cursor.give_back()
+        self.held_records += cursor.queue.held_records - before
 
     def add(self, leased: LeasePartition) -> Cursor:
         """One more partition, that is lost until its position is found."""
-        cursor = Cursor(leased, self._producer_id, self._rules.errors)
+        cursor = Cursor(leased, self._producer_id, self._rules.errors, self.held)
         queue = cursor.queue
         queue.skip_producers = self._rules.skip_producers
         request_bytes = self._rules.bounds.request_bytes
@@ -105,7 +118,6 @@ class Roster:
         except MirrorError as error:
             cursor.pending_fact = error
         size, records = cursor.held_bytes - before, cursor.queue.held_records - records
-        self.held_bytes += size
         self.held_records += records
         if records > 0:
             self._average_bytes = size / records
@@ -141,6 +153,7 @@ class Roster:
 
     def take_event(self, appender: Appender, event: Event, now: float) -> None:
         cursor = event.cursor
+        cursor.rests_until = 0.0
         error = event.answer.error if isinstance(event, Appended) else event.error
         if error:
             self._failed(event, error, now)
@@ -157,16 +170,15 @@ class Roster:
     def _appended(self, event: Appended) -> None:
         cursor, ready = event.cursor, event.ready
         queue, base_offset = cursor.queue, event.answer.base_offset
-        before, records = queue.held_bytes, queue.held_records
+        records = queue.held_records
         try:
             cursor.take_answer(ready, base_offset)
         except MirrorError as fact:
             self.stop(cursor, fact)
             return
-        self.held_bytes += queue.held_bytes - before
         self.held_records += queue.held_records - records
         self.book.note_copied(
-            cursor.place, ready.first, base_offset, count=ready.records, size=len(ready.batch),
+            cursor.place, ready.first, base_offset, count=ready.records, size=ready.size,
             rebuilt=ready.rebuilt, standing=cursor.hint,
         )  # fmt: skip
 
@@ -250,21 +262,21 @@ class Roster:
         if ready.records > 1:
             self._split(event, codes.MESSAGE_TOO_LARGE, now)
             return
-        if self._may_raise(cursor, message_bytes(2 * len(ready.batch)), now):
+        if self._may_raise(cursor, message_bytes(2 * ready.size), now):
             return
-        fact = facts.too_large(ready.first, len(ready.batch))
+        fact = facts.too_large(ready.first, ready.size)
         if self._rules.errors.tolerate:
             self._leave_out(event, str(fact), now)
             return
         if self._rules.on_gap != CONTINUE:
             self.stop(cursor, fact)
             return
-        cursor.queue.largest_record = len(ready.batch) - 1
+        cursor.queue.largest_record = ready.size - 1
         self.look_again(cursor, "a record is left out", now)
 
     def _split(self, event: Appended, error: int, now: float) -> None:
         """Its records are sent again in smaller batches, so that those before a record at fault are copied."""
-        event.cursor.queue.shrink(len(event.ready.batch))
+        event.cursor.queue.shrink(event.ready.size)
         self.look_again(event.cursor, f"target: {codes.name_of(error)}", now)
 
     def _leave_out(self, event: Appended, why: str, now: float) -> None:
@@ -276,7 +288,7 @@ class Roster:
             cursor.queue.leave_out.add(ready.first + index)
             self._note_skipped(cursor, ready.first + index, ready.batch, index, why)
         if not faulty:
-            cursor.queue.shrink(len(ready.batch))
+            cursor.queue.shrink(ready.size)
         self.look_again(cursor, "a record is left out", now)
 
     def _note_skipped(self, cursor: Cursor, offset: int, batch: memoryview, index: int, why: str) -> None:
@@ -328,7 +340,6 @@ class Roster:
         self.book.note_fact(cursor.place, WAITING, why)
 
     def _let_go(self, cursor: Cursor) -> None:
-        self.held_bytes -= cursor.held_bytes
         self.held_records -= cursor.queue.held_records
 
     def stop(self, cursor: Cursor, fact: MirrorError) -> None:

@@ -313,8 +313,16 @@ class RowWrite:
 
     def _connect(self, node: int) -> Appender:
         slowly = self._to_fill.append if self._lease.rules.fill_with == TRANSACTIONS else None
-        channel, bounds = self._target.connect(node), self._lease.rules.bounds
-        appender = Appender(node, channel, self._lease.producer_id, self._lease.fence, slowly, bounds.request_bytes)
+        lease, rules = self._lease, self._lease.rules
+        appender = Appender(
+            node,
+            self._target.connect(node),
+            lease.producer_id,
+            lease.fence,
+            slowly,
+            rules.bounds.request_bytes,
+            keeps_batches=rules.errors.log_content,
+        )
         self._appenders[node] = appender
         self._selector.register(appender.channel, selectors.EVENT_READ, appender)
         return appender
