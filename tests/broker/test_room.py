@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sparkmirror.copy import scout, slow_fill
 from sparkmirror.copy.copy import Copy
 from sparkmirror.copy.lease import TRANSACTIONS, Bounds, Rules
+from sparkmirror.copy.slow_fill import SlowFill
 from sparkmirror.net import inbox
 from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
@@ -69,13 +69,13 @@ def test_a_partition_that_waits_takes_neither_memory_nor_time_from_the_others(
         {"value": VALUE, "partition": p} for n in range(RECORDS) for p in (0, *OTHERS) if p or n < share * RECORDS
     )
     produce(pair.source, topic, values, batch_num_messages=BATCH, linger_ms=500)
-    goes_on, fill = threading.Event(), slow_fill.fill_slowly
+    goes_on, fill = threading.Event(), SlowFill.fill
 
     def fill_late(*arguments: Any) -> Any:
         goes_on.wait()
         return fill(*arguments)
 
-    monkeypatch.setattr(scout, "fill_slowly", fill_late)
+    monkeypatch.setattr(SlowFill, "fill", fill_late)
     rules = Rules(bounds=BOUNDS, fill_with=TRANSACTIONS)
     producer_id = new_producer_id(pair.target)
     lease = threading.Thread(

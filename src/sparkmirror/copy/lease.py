@@ -150,10 +150,9 @@ class Lease:
         """(flow, topic, partition) of what it is for."""
         return [(self.flow, p.topic, p.partition) for p in self.partitions]
 
-    @property
-    def transactional_id(self) -> str:
-        """One a task of the flow, the same in each round, so that a lease shuts out its predecessor's."""
-        return f"sparkmirror.{self.flow.replace('->', '.')}.{self.lease_id.rpartition('.')[2]}"
+    def transactional_id(self, remote: tuple[str, int]) -> str:
+        """One a target partition, so that a lease shuts out all that have filled holes there before."""
+        return f"sparkmirror.{self.flow.replace('->', '.')}.{remote[0]}.{remote[1]}"
 
     def to_json(self) -> str:
         return json.dumps(to_fields(self), separators=(",", ":"))

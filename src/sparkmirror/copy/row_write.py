@@ -29,10 +29,9 @@ from sparkmirror.copy.receipt import WAITING, Receipt
 from sparkmirror.copy.roster import CURSOR_BYTES, Roster
 from sparkmirror.copy.row_feed import RECORDS, Piece, RowFeed, TailCheck
 from sparkmirror.copy.row_groups import split_rows
-from sparkmirror.copy.slow_fill import fill_slowly
+from sparkmirror.copy.slow_fill import SlowFill
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.net.transactions import EmptyTransactions
 from sparkmirror.protocol import produce
 from sparkmirror.topology.standing import Standing
 
@@ -91,7 +90,7 @@ class RowWrite:
         self._checks: dict[Cursor, TailCheck | None] = {}
         self._lost_since: dict[Cursor, float] = {}
         self._appenders: dict[int, Appender] = {}
-        self._transactions = EmptyTransactions(target, lease.transactional_id)
+        self._slow_fill = SlowFill(target, lease.transactional_id, may_write)
         self._to_fill: list[Fills] = []
         self._held_bytes = lease.rules.bounds.held_bytes or HELD_BYTES
         self._selector = selectors.DefaultSelector()
@@ -218,7 +217,7 @@ class RowWrite:
         fills = self._to_fill.copy()
         self._to_fill.clear()
         for wanted in fills:
-            for filled in fill_slowly(self._target, self._transactions, wanted):
+            for filled in self._slow_fill.fill(wanted):
                 leader = self._appenders.get(filled.cursor.target_node)
                 if leader is not None and filled.term == filled.cursor.term:
                     self._roster.take_event(leader, filled, time.monotonic())
