@@ -70,6 +70,7 @@ class Cursor:
         self.fill_began = 0.0  # when the hole at the head began to hold up what comes behind it
         self.fill_attempt = 0  # grows when a fill's answer was lost: it may still be written
         self.rests_until = 0.0  # others have more need of the memory
+        self.is_misplaced = False  # what is in flight goes into a topic that was made anew
         self.is_out_of_range = False  # the source refused the offset: look why
         self.is_forgotten = False  # the target's leader does not know our producer any more
         # Others may write into the target, too: offsets there are what the answers say.
@@ -190,6 +191,7 @@ class Cursor:
             self.fill_attempt += 1
         self.queue.clear()
         self.in_flight = 0
+        self.is_misplaced = False
         self.fill_began = 0.0
         self.pending_fact = None
 

@@ -95,6 +95,8 @@ class Roster:
     # -- what the source says
 
     def take_fetched(self, cursor: Cursor, fetched: fetch.FetchedPartition, now: float) -> None:
+        if cursor.is_misplaced:
+            return
         if fetched.error == codes.OFFSET_OUT_OF_RANGE or fetched.is_diverging:
             cursor.is_out_of_range = True
             self.lose(cursor, "the source has no such offset", now)
@@ -158,7 +160,7 @@ class Roster:
         if error:
             self._failed(event, error, now)
         elif isinstance(event, Appended):
-            self._appended(event)
+            self._appended(event, now)
         elif isinstance(event, Filled):
             self._filled(appender, event, now)
         else:
@@ -167,9 +169,13 @@ class Roster:
             appender.offer(cursor)
         self._stop_if_drained(cursor)
 
-    def _appended(self, event: Appended) -> None:
+    def _appended(self, event: Appended, now: float) -> None:
         cursor, ready = event.cursor, event.ready
         queue, base_offset = cursor.queue, event.answer.base_offset
+        is_before = base_offset < cursor.target_next and not cursor.is_shared and isinstance(cursor.target_key, str)
+        if cursor.is_misplaced or is_before:
+            self._misplaced(cursor, now)
+            return
         records = queue.held_records
         try:
             cursor.take_answer(ready, base_offset)
@@ -181,6 +187,15 @@ class Roster:
             cursor.place, ready.first, base_offset, count=ready.records, size=ready.size,
             rebuilt=ready.rebuilt, standing=cursor.hint,
         )  # fmt: skip
+
+    def _misplaced(self, cursor: Cursor, now: float) -> None:
+        """A batch that names its topic got into one that was made anew. What else is in flight will, too: when all of
+        it is answered, the target is looked at."""
+        self.give_back(cursor)
+        cursor.is_misplaced = True
+        cursor.in_flight -= 1
+        if not cursor.in_flight:
+            self.look_again(cursor, "the target's log is shorter than it was", now)
 
     def _filled(self, appender: Appender, event: Filled, now: float) -> None:
         if event.is_checked or (event.markers == 1 and event.cursor.is_fenced):
