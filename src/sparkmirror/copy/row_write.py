@@ -35,7 +35,6 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.protocol import produce
 from sparkmirror.topology.standing import Standing
 
-HELD_BYTES = 32 << 20
 RECEIPTS_EVERY_S = 1.0
 RETRY_EVERY_S = 0.02
 _ANY_OFFSET = 1 << 62
@@ -92,7 +91,6 @@ class RowWrite:
         self._appenders: dict[int, Appender] = {}
         self._slow_fill = SlowFill(target, lease.transactional_id, may_write)
         self._to_fill: list[Fills] = []
-        self._held_bytes = lease.rules.bounds.held_bytes or HELD_BYTES
         self._selector = selectors.DefaultSelector()
         self._may_write = may_write
         self._is_recalled = self._is_barred = False
@@ -133,7 +131,7 @@ class RowWrite:
     # -- rows in
 
     def _has_room(self) -> bool:
-        return sum(feed.held_bytes for feed in self._feeds.values()) < self._held_bytes
+        return sum(feed.held_bytes for feed in self._feeds.values()) < self._roster.most_bytes
 
     def _take_rows(self, rows: Iterator[pa.RecordBatch]) -> bool:
         """Some more, unless enough is held; False at their end."""
