@@ -36,7 +36,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
 
     def watched(copy: Copy) -> None:
         step(copy)
-        seen.append((copy._roster.held_records, copy._roster.held_bytes))
+        seen.append((copy._roster.held_records, copy._roster.held.bytes))
 
     monkeypatch.setattr(Copy, "_step", watched)
     yield seen

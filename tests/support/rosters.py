@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, cast
 
 from sparkmirror.copy.appender import Appender
@@ -26,10 +27,16 @@ class SilentChannel:
 
     def __init__(self) -> None:
         self.request_timeout_s = 30.0
-        self.is_renewing = False
+        self.is_renewing = self.wants_write = False
         self.pending: deque[Pending] = deque()
         self.sent: list[int] = []
         self.sizes: list[int] = []
+
+    def unsent(self) -> Iterator[memoryview]:
+        return iter(())
+
+    def move(self, _move: Any) -> None:
+        return
 
     def supports(self, _api_key: int, _version: int) -> bool:
         return False

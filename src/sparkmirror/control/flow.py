@@ -120,7 +120,9 @@ class FlowKeeper:
         wanted = {(p.topic, p.partition): p for p in view.landscape.partitions}
         if stop_at is not None:
             wanted = {k: replace(p, stop_at=stop_at[k]) for k, p in wanted.items() if k in stop_at}
-        fence = self.lead.next_fence()
+        fence = self.lead.next_fence() if wanted else None
+        if fence is None:
+            return []
         failing = self._ledger.failing(self.flow.name)
         nodes = {place: leader.node for place, leader in view.landscape.leaders.items()}
         groups = plan_leases(list(wanted), max(1, tasks), nodes, weights)
@@ -174,7 +176,7 @@ class FlowKeeper:
             source=self._reader,
             target=self._writer,
             producer_id=self._producer_id,
-            fence=self.lead.next_fence(),
+            fence=0,  # it writes no marker
             seconds=self.lead.longest_s,
             partitions=(),
             is_calm=True,

@@ -47,6 +47,7 @@ class Lead:
         self._last_change = self._confirmed_at = time.monotonic()
         self._unguarded_until = 0.0
         self._fence = 0
+        self._is_out_of_fences = False
         self._why_unconfirmed = ""
         self._ended = False
         self._due = threading.Event()
@@ -102,8 +103,8 @@ class Lead:
 
     def _confirm(self) -> None:
         self._look()
-        is_due = time.monotonic() - self._last_change >= self._flow.lease_s or self._claims.has_rest_to_say
-        if self._view.leads and is_due:
+        is_old = time.monotonic() - self._last_change >= self._flow.lease_s
+        if self._view.leads and (is_old or self._claims.has_rest_to_say or self._is_out_of_fences):
             self._say()
 
     def _look(self) -> None:
@@ -137,6 +138,7 @@ class Lead:
         is_news = self._has_led and leads != self._said_leads
         if is_news:
             self._view.leads = self._said_leads = leads
+        has_fences = leads and self._is_out_of_fences and generation > self._view.generation
         if leads:
             self._view.generation = generation
         self._confirmed_at = asked_at
@@ -145,7 +147,9 @@ class Lead:
             log.info("flow %s: leads, with producer id %d", self._flow.name, self._claims.claim_producer_id())
         elif is_news:
             log.warning("flow %s: another driver leads, standing by", self._flow.name)
-        if is_news or has_lapsed:
+        if has_fences:
+            self._is_out_of_fences = False
+        if is_news or has_lapsed or has_fences:
             self._changed()
 
     # -- halts
@@ -175,10 +179,18 @@ class Lead:
 
     # -- what leases need to know of it
 
-    def next_fence(self) -> int:
-        """Higher than every fence before, also those of earlier drivers: generations only grow."""
-        self._fence = next_fence(self._fence, self._view.generation)
-        return self._fence
+    def next_fence(self) -> int | None:
+        """Higher than every fence before, also those of earlier drivers, and lower than those of later ones.
+
+        None: the next leader record has more of them, and it is written soon.
+        """
+        fence = next_fence(self._fence, self._view.generation)
+        self._is_out_of_fences = fence is None
+        if fence is None:
+            self._due.set()
+        else:
+            self._fence = fence
+        return fence
 
     @property
     def unguarded_wait_s(self) -> float:

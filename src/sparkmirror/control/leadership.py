@@ -8,7 +8,8 @@ from sparkmirror.offsets.claims import Leadership
 SILENT_LEASES = 3  # a leader that says nothing for so many leases' time is taken over from
 SKEW_MARGIN_S = 2.0
 LONGEST_LEASE = 2  # times lease.seconds, if nobody renews it
-# A generation lasts about one lease's time; rounds that are planned early share it.
+# A generation lasts about one lease's time; rounds that are planned early share it. The claim topic's offsets can grow
+# to 134 million until fences are no int32 any more: 42 years of leases of ten seconds.
 FENCES_A_GENERATION = 4 * FENCE_STEP
 
 
@@ -45,6 +46,7 @@ def unguarded_s(earlier: Leadership | None, lease_s: float) -> float:
     return (earlier.longest_s or longest_lease_s(lease_s)) + SKEW_MARGIN_S
 
 
-def next_fence(last: int, generation: int) -> int:
-    """Above the last one, and above all of earlier generations."""
-    return max(last + FENCE_STEP, generation * FENCES_A_GENERATION)
+def next_fence(last: int, generation: int) -> int | None:
+    """Above the last one, and between those of earlier and of later generations; None: this one has no more."""
+    fence = max(last + FENCE_STEP, generation * FENCES_A_GENERATION)
+    return fence if fence < (generation + 1) * FENCES_A_GENERATION else None

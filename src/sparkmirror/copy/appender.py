@@ -11,8 +11,9 @@ while: a leader forgets producers whose records are old.
 A hole is a barrier for its partition: it is filled when nothing of the partition is under way, and nothing goes out
 behind it before it is answered. Markers have no sequence, so a fill that is sent twice would be stored twice: the
 first marker of a lease goes alone and shuts out every earlier lease by its fence; then the leader is asked for its
-log end, and only if that is the expected one the rest is filled. So it is after an answer that was lost. Holes of
-many partitions share a request.
+log end, and only if that is the expected one the rest is filled. So it is after an answer that was lost. The answer to
+several markers tells only of the last one, so then, too, the log end is asked for. Holes of many partitions share a
+request, and so do the questions behind them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from sparkmirror.protocol.fetch import TopicKey
 MOST_UNDER_WAY = 5
 BROKER_HAS = 3  # requests that a broker should have, so that it never waits for the next
 REQUEST_BYTES = 8 << 20
+STILL_S = 1.0  # what takes longer holds up what waits behind it
 KNOWN_S = 5.0  # brokers look every ten minutes for what they may forget
 HOLE_S = 0.1  # where one hole is, others are
 GRACE = 7 / 6  # a broker that gives up says so when its time is over: wait for that a little longer
@@ -52,18 +54,20 @@ class Appended(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """The answer to so many markers."""
+    """The answer to so many markers. `is_checked`: the log end is the expected one."""
 
     cursor: Cursor
     term: int
     markers: int
     error: int
+    is_checked: bool = False
 
 
 class Checked(NamedTuple):
-    """The leader's log end after the first marker of a lease."""
+    """The leader's log end after so many markers were written."""
 
     cursor: Cursor
+    markers: int
     log_end: int
     error: int
 
@@ -83,7 +87,7 @@ class _Markers:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    sent: dict[Partition, tuple[Cursor, int]]  # with term
+    sent: Fills
 
 
 class Appender:
@@ -97,6 +101,8 @@ class Appender:
         fence: int,
         fill_slowly: Callable[[Fills], None] | None = None,
         request_bytes: int | None = None,
+        *,
+        keeps_batches: bool = False,
     ) -> None:
         self.node = node
         self.channel = channel
@@ -107,17 +113,27 @@ class Appender:
         self._fence = fence
         self._fill_slowly = fill_slowly
         self._request_bytes = request_bytes or REQUEST_BYTES
+        self._keeps_batches = keeps_batches  # until they are answered
+        self._moved_at = 0.0
         self._timeout_s = channel.request_timeout_s * GRACE
         self._late: Pending | None = None  # the request that was said to be late
         self._answer_bytes = 0  # of the last answer
         self._hole_until = 0.0  # a hole waits for answers, or did lately
         self._turn: dict[Cursor, None] = {}  # who waits, in this order, each once
         self._holes: list[tuple[Cursor, int]] = []  # with term
+        self._unchecked: list[Filled] = []
         self.paused_until = 0.0  # the broker throttles us
 
     @property
     def has_room(self) -> bool:
-        return len(self.channel.pending) < MOST_UNDER_WAY and time.monotonic() >= self.paused_until
+        """Not while a request waits to be sent: it stays in memory, and the broker takes no other before it."""
+        if len(self.channel.pending) >= MOST_UNDER_WAY or self.channel.wants_write:
+            return False
+        return time.monotonic() >= self.paused_until
+
+    def stands_still(self, now: float) -> bool:
+        """Something waits for the broker, and it has answered nothing for a while."""
+        return now - self._moved_at > STILL_S and bool(self.channel.pending or self._turn)
 
     @property
     def wakes_at(self) -> int:
@@ -132,14 +148,20 @@ class Appender:
 
     def is_due(self, now: float) -> bool:
         """A pause is over, and no answer will come that makes it send."""
-        return bool((self._turn or self._holes) and not self.channel.pending and now >= self.paused_until)
+        return bool(
+            (self._turn or self._holes or self._unchecked) and not self.channel.pending and now >= self.paused_until
+        )
 
     def offer(self, cursor: Cursor) -> None:
         """Something is queued for a partition that this broker leads."""
+        if not self._turn and not self.channel.pending:
+            self._moved_at = time.monotonic()
         self._turn.setdefault(cursor)
 
     def send(self) -> None:
         """Send requests while there is room and something can go."""
+        if self._unchecked and self.has_room:
+            self._send_checks()
         while self._turn and self.has_room:
             self._send_batches()
         if self._holes and self.has_room:
@@ -168,7 +190,7 @@ class Appender:
                 cursor.queue.pop_batch()
                 cursor.in_flight += 1
                 size += len(head.batch)
-                sent[key] = (cursor, head)
+                sent[key] = (cursor, head if self._keeps_batches else head.without_batch())
                 topics.setdefault(cursor.target_key, []).append((key[1], head.batch))
                 behind = cursor.queue.head
                 if isinstance(behind, Ready):
@@ -214,14 +236,17 @@ class Appender:
         assert cursor.fill_attempt < FENCE_STEP, "each fill that may still be written is shut out by a higher fence"
         return (self._fence + cursor.fill_attempt) & SEQUENCE_MASK
 
-    def check_ends(self, cursors: Sequence[Cursor]) -> None:
-        """Ask for the log ends of partitions that got their first marker of this lease."""
-        for cursor in cursors:
-            cursor.in_flight += 1
-        asked = {c.remote: (c, c.term) for c in cursors}
-        epochs = dict.fromkeys(asked, -1)
-        body = list_offsets.encode_list_offsets(epochs, list_offsets.LATEST, replica=list_offsets.DEBUGGER)
-        self._send(list_offsets.API_KEY, list_offsets.VERSION, [body], False, _Ends(asked))
+    def check_end(self, filled: Filled) -> None:
+        """Ask for the log end of a partition that got markers, together with others."""
+        self._unchecked.append(filled)
+
+    def _send_checks(self) -> None:
+        asked = {f.cursor.remote: (f.cursor, f.term, f.markers) for f in self._unchecked if f.term == f.cursor.term}
+        self._unchecked = []
+        if asked:
+            epochs = dict.fromkeys(asked, -1)
+            body = list_offsets.encode_list_offsets(epochs, list_offsets.LATEST, replica=list_offsets.DEBUGGER)
+            self._send(list_offsets.API_KEY, list_offsets.VERSION, [body], False, _Ends(asked))
 
     def _send(self, api_key: int, version: int, pieces: Sequence[produce.Buffer], flexible: bool, tag: object) -> None:
         self.channel.send(api_key, version, pieces, flexible=flexible, tag=tag, timeout_s=self._timeout_s)
@@ -243,6 +268,7 @@ class Appender:
     def take(self, tag: object, frame: memoryview) -> list[Event]:
         """What an answer says of cursors that were not lost since they asked."""
         self._answer_bytes = len(frame)
+        self._moved_at = time.monotonic()
         if isinstance(tag, _Batches):
             return list(self._take_batches(tag, frame))
         if isinstance(tag, _Markers):
@@ -251,8 +277,8 @@ class Appender:
         ends = list_offsets.parse_list_offsets(frame)
         unknown = (codes.UNKNOWN_TOPIC_OR_PARTITION, -1)
         return [
-            Checked(cursor, ends.get(partition, unknown)[1], ends.get(partition, unknown)[0])
-            for partition, (cursor, term) in tag.sent.items()
+            Checked(cursor, number, ends.get(partition, unknown)[1], ends.get(partition, unknown)[0])
+            for partition, (cursor, term, number) in tag.sent.items()
             if term == cursor.term
         ]
 

@@ -26,6 +26,7 @@ from sparkmirror.copy.links import Links
 from sparkmirror.copy.pace import LONGEST_WAIT_MS
 from sparkmirror.copy.place import Position
 from sparkmirror.copy.receipt import Receipt
+from sparkmirror.copy.room import make_room
 from sparkmirror.copy.roster import Roster
 from sparkmirror.copy.scout import Connections, Finding, Scout, Unreachable
 from sparkmirror.copy.throttle import Throttle
@@ -36,12 +37,12 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.protocol import fetch, produce
 from sparkmirror.topology.standing import Standing
 
-IN_FLIGHT_BYTES = 32 << 20
 FETCH_BYTES = 8 << 20
 RECEIPTS_EVERY_S = 1.0
 DRAIN_S = 2.0
 WRITING_S = 10.0
 RETRY_EVERY_S = 0.02
+MAKE_ROOM_EVERY_S = 0.05
 LONG_LOST_S = 5.0  # what waits for longer is said, also if the lease goes on
 
 SCOUT, GRANTOR = "scout", "grantor"
@@ -76,13 +77,14 @@ class Copy:
         self._roster = Roster(lease, self._raise_limits)
         self._awaited = {(p.topic, p.partition): p for p in lease.partitions}  # not granted yet
         bounds = lease.rules.bounds
-        self._held_bytes = bounds.held_bytes or IN_FLIGHT_BYTES
+        self._held_bytes = self._roster.most_bytes
         self._fetch_bytes = min(FETCH_BYTES, bounds.fetch_bytes or FETCH_BYTES)
         self._has_end = bool(lease.partitions) and all(p.stop_at is not None for p in lease.partitions)
         self._asked: set[Cursor] = set()
         self._followers = Followers(lease.rules.rack)
         self._connecting: set[int] = set()  # source brokers that somebody shall be read from
         self._throttle = Throttle(lease.rules.bytes_per_second, time.monotonic())
+        self._make_room_at = 0.0
         self._ending = False
         self._told: list[Receipt] = []  # to the grantor
 
@@ -203,6 +205,8 @@ class Copy:
             if self._is_over and isinstance(side, Appender):
                 raise ConnectionLostError("the lease was over before all was sent")
             side.channel.flush()
+            if isinstance(side, Appender):
+                side.send()
         if events & selectors.EVENT_READ:
             for pending, frame in side.channel.receive():
                 if isinstance(side, Fetcher):
@@ -220,16 +224,23 @@ class Copy:
         fetchers = self._links.fetchers.values()
         share = max(1, min(self._fetch_bytes, self._held_bytes // (2 * len(fetchers))))
         reserved = sum(f.reserved_bytes for f in fetchers)
-        room = min(share, self._held_bytes - self._roster.held_bytes - reserved)
+        room = min(share, self._held_bytes - self._roster.held.bytes - reserved)
         ahead = self._roster.readahead_bytes() - reserved
         if room < share // 4 or ahead <= 0:
+            self._make_room(now)
             return
-        cursors = self._roster.fetchable(fetcher.node)
+        cursors = self._roster.fetchable(fetcher.node, now)
         if not cursors:
             return
         left_ms = int((self._deadline - now) * 1000)
         fetcher.ask(cursors, min(room, ahead, self._throttle.most_bytes), max(0, left_ms), self._followers.rack(now))
         self._links.watch(fetcher)
+
+    def _make_room(self, now: float) -> None:
+        """Whoever asks again at the next turn of the loop finds it."""
+        if now >= self._make_room_at:
+            self._make_room_at = now + MAKE_ROOM_EVERY_S
+            make_room(self._roster, self._links.appenders, now)
 
     def _take_fetch(self, fetcher: Fetcher, frame: memoryview) -> None:
         news = fetcher.take(frame)
@@ -328,7 +339,6 @@ class Copy:
     def _take_slow_fill(self, filled: Filled) -> None:
         appender = self._links.appenders.get(filled.cursor.target_node)
         if appender is not None and filled.term == filled.cursor.term:
-            filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
             self._roster.take_event(appender, filled, time.monotonic())
             self._send(appender)
 

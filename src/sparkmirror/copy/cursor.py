@@ -20,6 +20,7 @@ from enum import Enum
 
 from sparkmirror.batch.rewrite import Run
 from sparkmirror.copy import facts
+from sparkmirror.copy.held import Held
 from sparkmirror.copy.lease import Errors, LeasePartition
 from sparkmirror.copy.place import Place, Position, standing_of
 from sparkmirror.copy.queue import SEQUENCE_MASK, CopyQueue, Ready
@@ -45,13 +46,15 @@ class State(Enum):
 class Cursor:
     """One partition of a lease."""
 
-    def __init__(self, leased: LeasePartition, producer_id: int, errors: Errors | None = None) -> None:
+    def __init__(
+        self, leased: LeasePartition, producer_id: int, errors: Errors | None = None, held: Held | None = None
+    ) -> None:
         self.leased = leased
         self.place = (leased.topic, leased.partition)
         self.remote = (leased.remote, leased.target_partition)
         self.state = State.LOST
         self.hint = leased.hint
-        self.queue = CopyQueue(producer_id if leased.producer_id is None else leased.producer_id)
+        self.queue = CopyQueue(producer_id if leased.producer_id is None else leased.producer_id, held)
         self.source_node = self.target_node = -1
         self.read_node = -1  # the source's leader, or a follower that is nearer (KIP-392)
         self.source_key: TopicKey = leased.topic
@@ -66,6 +69,8 @@ class Cursor:
         self.is_filling = False
         self.fill_began = 0.0  # when the hole at the head began to hold up what comes behind it
         self.fill_attempt = 0  # grows when a fill's answer was lost: it may still be written
+        self.rests_until = 0.0  # others have more need of the memory
+        self.is_misplaced = False  # what is in flight goes into a topic that was made anew
         self.is_out_of_range = False  # the source refused the offset: look why
         self.is_forgotten = False  # the target's leader does not know our producer any more
         # Others may write into the target, too: offsets there are what the answers say.
@@ -186,7 +191,14 @@ class Cursor:
             self.fill_attempt += 1
         self.queue.clear()
         self.in_flight = 0
+        self.is_misplaced = False
         self.fill_began = 0.0
+        self.pending_fact = None
+
+    def give_back(self) -> None:
+        """Forget what waits behind what is in flight, to fetch it again later."""
+        self.queue.give_back()
+        self.fetch_offset = self.queue.position
         self.pending_fact = None
 
     def take_fetched(self, fetched: FetchedPartition) -> None:
@@ -218,7 +230,6 @@ class Cursor:
                 "was expected: somebody else writes into the target topic",
             )
         records = ready.records
-        self.queue.held_bytes -= len(ready.batch)
         self.queue.held_records -= records
         self.source_next = ready.end
         self.target_next = base_offset + records

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, SparkmirrorError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import TopicInfo
@@ -12,6 +14,7 @@ from sparkmirror.topology.right import Right
 FLUSH_TIMEOUT, RETRIES_EXHAUSTED = "flush-timeout", "retries-exhausted"
 RECORD_SKIPPED = "record-skipped"
 UNAUTHORIZED = "unauthorized"
+MISPLACED = ("diverged", "source-truncated")  # how records look that stand at another offset than the source's
 
 ANEW = "delete the target topic to mirror it anew"
 
@@ -67,10 +70,13 @@ def source_recreated(topic: str) -> MirrorError:
     )
 
 
-def target_recreated(topic: str) -> MirrorError:
+def target_recreated(topic: str, ours: Sequence[tuple[int, int]] = ()) -> MirrorError:
+    """`ours`: first and end of what the mirror has appended there meanwhile."""
+    there = ", ".join(f"{first}..{end - 1}" for first, end in ours)
+    said = f", and the mirror's appends that were under way stand at its offsets {there}" if there else ""
     return MirrorError(
         "target-recreated",
-        f"the target topic {topic} was deleted and created anew; on.recreate=continue (or resetting the flow's "
+        f"the target topic {topic} was deleted and created anew{said}; on.recreate=continue (or resetting the flow's "
         "offsets) mirrors it from the source's start",
     )
 

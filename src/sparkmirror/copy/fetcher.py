@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+import numpy as np
+
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import Bounds
 from sparkmirror.copy.pace import Pace
@@ -89,6 +91,8 @@ class Fetcher:
     def take(self, frame: memoryview) -> list[tuple[Cursor, fetch.FetchedPartition]]:
         """What an answer brings for cursors that still stand where they asked."""
         self.reserved_bytes = 0
+        if not isinstance(frame.obj, np.ndarray):  # a small one: `Held` counts arrays
+            frame = np.array(frame, np.uint8).data
         answer = fetch.parse_fetch(self.version, frame)
         if answer.throttle_ms:
             self.paused_until = time.monotonic() + answer.throttle_ms / 1000

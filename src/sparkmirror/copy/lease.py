@@ -53,7 +53,8 @@ class LeasePartition:
 class Bounds:
     """What a task may hold and ask for at once; None: as the copy sees fit.
 
-    `held_bytes` and `held_records`: fetched and not yet acknowledged. An acknowledgement that takes longer than
+    `held_bytes`: memory of what was fetched, or is being, and was not sent on yet; whole answers count for as long as
+    a part of them waits. `held_records`: fetched and not yet acknowledged. An acknowledgement that takes longer than
     `flush_timeout_s` is said. A fetch waits for `fetch_min_bytes`, but no longer than `fetch_wait_ms`.
     """
 
@@ -150,10 +151,9 @@ class Lease:
         """(flow, topic, partition) of what it is for."""
         return [(self.flow, p.topic, p.partition) for p in self.partitions]
 
-    @property
-    def transactional_id(self) -> str:
-        """One a task of the flow, the same in each round, so that a lease shuts out its predecessor's."""
-        return f"sparkmirror.{self.flow.replace('->', '.')}.{self.lease_id.rpartition('.')[2]}"
+    def transactional_id(self, remote: tuple[str, int]) -> str:
+        """One a target partition, so that a lease shuts out all that have filled holes there before."""
+        return f"sparkmirror.{self.flow.replace('->', '.')}.{remote[0]}.{remote[1]}"
 
     def to_json(self) -> str:
         return json.dumps(to_fields(self), separators=(",", ":"))

@@ -110,8 +110,16 @@ class Links:
 
     def _appender(self, node: int, channel: Channel) -> Appender:
         lease = self._lease
-        request_bytes = lease.rules.bounds.request_bytes
-        return Appender(node, channel, lease.producer_id, lease.fence, self._fill_slowly, request_bytes)
+        rules = lease.rules
+        return Appender(
+            node,
+            channel,
+            lease.producer_id,
+            lease.fence,
+            self._fill_slowly,
+            rules.bounds.request_bytes,
+            keeps_batches=rules.errors.log_content,
+        )
 
     def _add(self, sides: dict[int, Any], side: Side) -> None:
         sides[side.node] = side

@@ -176,10 +176,11 @@ class PositionFinder:
                 is_news=True,
             )
         if not place.is_new_source:
-            self._sides.tolerate(place, self._sides.rules.on_recreate, facts.target_recreated(place.target.name))
+            ours = self._tail.find_ours(place, ends)
+            self._sides.tolerate(place, self._sides.rules.on_recreate, facts.target_recreated(place.target.name, ours))
         if ends.log_end == 0 and ends.state is None:
             return self._first.find(place, 0)
-        return self._tail.decide(replace(place, hint=None), ends)
+        return self._tail.decide_anew(replace(place, hint=None), ends)
 
     def _after_cut(self, place: Place, hint: Standing, ends: Ends, unchanged: EpochEnd) -> Position | None:
         """The source lost the end of what was copied, and may have other records there by now."""

@@ -7,6 +7,7 @@ many markers in the target where offsets are equal; where they are translated it
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,12 +20,14 @@ from sparkmirror.batch.header import patch_batch
 from sparkmirror.batch.kernel import Bytes
 from sparkmirror.batch.rewrite import Run
 from sparkmirror.copy import facts
+from sparkmirror.copy.held import Held
 from sparkmirror.errors import ProtocolError
 from sparkmirror.protocol.fetch import FetchedPartition
 
 PRODUCER_EPOCH = 0
 SEQUENCE_MASK = 0x7FFFFFFF
 MERGE_BYTES = 896 << 10
+NO_BATCH = memoryview(b"")
 LARGEST_RUN_BYTES = 960 << 10  # before compression; under the 1 MB that topics take by default
 
 
@@ -35,6 +38,7 @@ class Ready(NamedTuple):
     first: int
     end: int
     batch: memoryview
+    size: int
     sequence: int
     rebuilt: bool
 
@@ -45,6 +49,10 @@ class Ready(NamedTuple):
     @property
     def last_sequence(self) -> int:
         return (self.sequence + self.end - self.first - 1) & SEQUENCE_MASK
+
+    def without_batch(self) -> Ready:
+        """What its answer is judged by: the bytes are the socket's."""
+        return Ready(self.term, self.first, self.end, NO_BATCH, self.size, self.sequence, self.rebuilt)
 
 
 class Hole(NamedTuple):
@@ -64,8 +72,9 @@ class Oversized(NamedTuple):
 class CopyQueue:
     """One partition's queue. `position`: the next source offset that is neither queued nor passed."""
 
-    def __init__(self, producer_id: int) -> None:
+    def __init__(self, producer_id: int, held: Held | None = None) -> None:
         self._producer_id = producer_id
+        self._held = held or Held()
         self._items: deque[Ready | Hole] = deque()
         self.position = 0
         self.sequence = 0
@@ -76,7 +85,8 @@ class CopyQueue:
         self.largest_record = scan.NO_LIMIT  # single records of more bytes are left out
         self.largest_request = scan.NO_LIMIT  # single records of more bytes may not be sent
         self.leave_out: set[int] = set()  # records that the target refuses
-        self.held_bytes = self.held_records = 0  # queued or in flight
+        self.held_bytes = 0  # of queued batches
+        self.held_records = 0  # queued or in flight
         self.skipped = 0  # offsets of holes that are not filled
         self.widest: Hole | None = None  # of those that were queued since somebody looked
         self.left_out: list[Oversized] = []  # the same of records that are too large
@@ -101,6 +111,7 @@ class CopyQueue:
     def pop_batch(self) -> Ready:
         item = self._items.popleft()
         assert isinstance(item, Ready)
+        self.held_bytes -= item.size
         return item
 
     def fill(self, count: int) -> None:
@@ -129,13 +140,35 @@ class CopyQueue:
         if self._items:
             self.position = self._items[0].first
         self._items.clear()
+        self.held_bytes = 0
+
+    def give_back(self) -> None:
+        """Forget what waits, to be fetched again; but not a hole at the head, which may be half filled."""
+        waiting = [item for item in self._items if isinstance(item, Ready)]
+        if not waiting:
+            return
+        hole = self.head if isinstance(self.head, Hole) else None
+        self.position = hole.end if hole else waiting[0].first
+        self.sequence = waiting[0].sequence
+        self.held_bytes = 0
+        self.held_records -= sum(ready.records for ready in waiting)
+        self._items = deque([hole] if hole else [])
+
+    def batches(self) -> Iterator[memoryview]:
+        return (item.batch for item in self._items if isinstance(item, Ready))
+
+    def move(self, move: Callable[[memoryview], memoryview]) -> None:
+        """Let the batches that wait stand elsewhere."""
+        self._items = deque(
+            item._replace(batch=move(item.batch)) if isinstance(item, Ready) else item for item in self._items
+        )
 
     def add(self, fetched: FetchedPartition, stop_at: int | None) -> None:
         """Queue the batches of a fetch. What was queued before a damaged one stays queued."""
         for offset in sorted(self.leave_out):
             if self.position <= offset and (stop_at is None or offset < stop_at):
                 # Batches that pass are written over, and they are looked at again for what comes behind them.
-                self._add_up_to(replace(fetched, records=memoryview(bytearray(fetched.records))), offset)
+                self._add_up_to(replace(fetched, records=np.array(fetched.records, np.uint8).data), offset)
                 if self.position < offset:  # not fetched yet
                     return
                 self.add_hole(offset + 1)
@@ -208,8 +241,9 @@ class CopyQueue:
             return
         if end - first == 1 and len(batch) > self.largest_request:
             raise facts.beyond_request(first, len(batch))
-        self._items.append(Ready(self.term, first, end, batch, self.sequence, rebuilt))
-        self.held_bytes += len(batch)
+        size = len(batch)
+        self._items.append(Ready(self.term, first, end, self._held.hold(batch), size, self.sequence, rebuilt))
+        self.held_bytes += size
         self.held_records += end - first
         self.sequence = (self.sequence + end - first) & SEQUENCE_MASK
         self.position = end

@@ -12,6 +12,7 @@ from sparkmirror.batch.records import describe_record
 from sparkmirror.copy import facts
 from sparkmirror.copy.appender import Appended, Appender, Checked, Event, Filled
 from sparkmirror.copy.cursor import Cursor, State
+from sparkmirror.copy.held import Held
 from sparkmirror.copy.lease import CONTINUE, FENCE_STEP, NOTHING, Lease, LeasePartition, Rules
 from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
 from sparkmirror.copy.place import Place, Position
@@ -23,6 +24,7 @@ from sparkmirror.protocol import codes, fetch
 from sparkmirror.topology.least_rights import TO_USE_TRANSACTIONS, TO_WRITE_MARKERS
 from sparkmirror.topology.right import TOPIC, Right
 
+HELD_BYTES = 32 << 20
 CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
 NO_READAHEAD_LIMIT = 1 << 40
 FIRST_GUESS_BYTES = 100.0  # of a record
@@ -39,24 +41,35 @@ class Roster:
         self.cursors: list[Cursor] = []
         self.lost: set[Cursor] = set()
         self.book = ReceiptBook(lease.flow)
-        self.held_bytes = self.held_records = 0
+        self.held = Held()
+        self.held_records = 0
+        bounds = lease.rules.bounds
+        self.most_bytes = bounds.held_bytes or HELD_BYTES
+        self._cursor_bytes = min(CURSOR_BYTES, self.most_bytes // 2)
         self._average_bytes = 0.0  # of a record, among those that came last
         self._rules: Rules = lease.rules
 
-    def fetchable(self, node: int) -> list[Cursor]:
+    def fetchable(self, node: int, now: float) -> list[Cursor]:
         """Partitions that are read from this source broker and may have more."""
         return [
             c
             for c in self.cursors
             if c.state is State.COPYING
             and c.read_node == node
-            and c.held_bytes < CURSOR_BYTES
+            and c.held_bytes < self._cursor_bytes
             and c.pending_fact is None
+            and c.rests_until <= now
         ]
+
+    def give_back(self, cursor: Cursor) -> None:
+        """Forget what waits of a partition, to fetch it again later."""
+        before = cursor.queue.held_records
+        cursor.give_back()
+        self.held_records += cursor.queue.held_records - before
 
     def add(self, leased: LeasePartition) -> Cursor:
         """One more partition, that is lost until its position is found."""
-        cursor = Cursor(leased, self._producer_id, self._rules.errors)
+        cursor = Cursor(leased, self._producer_id, self._rules.errors, self.held)
         queue = cursor.queue
         queue.skip_producers = self._rules.skip_producers
         request_bytes = self._rules.bounds.request_bytes
@@ -82,6 +95,8 @@ class Roster:
     # -- what the source says
 
     def take_fetched(self, cursor: Cursor, fetched: fetch.FetchedPartition, now: float) -> None:
+        if cursor.is_misplaced:
+            return
         if fetched.error == codes.OFFSET_OUT_OF_RANGE or fetched.is_diverging:
             cursor.is_out_of_range = True
             self.lose(cursor, "the source has no such offset", now)
@@ -105,7 +120,6 @@ class Roster:
         except MirrorError as error:
             cursor.pending_fact = error
         size, records = cursor.held_bytes - before, cursor.queue.held_records - records
-        self.held_bytes += size
         self.held_records += records
         if records > 0:
             self._average_bytes = size / records
@@ -141,11 +155,12 @@ class Roster:
 
     def take_event(self, appender: Appender, event: Event, now: float) -> None:
         cursor = event.cursor
+        cursor.rests_until = 0.0
         error = event.answer.error if isinstance(event, Appended) else event.error
         if error:
             self._failed(event, error, now)
         elif isinstance(event, Appended):
-            self._appended(event)
+            self._appended(event, now)
         elif isinstance(event, Filled):
             self._filled(appender, event, now)
         else:
@@ -154,40 +169,54 @@ class Roster:
             appender.offer(cursor)
         self._stop_if_drained(cursor)
 
-    def _appended(self, event: Appended) -> None:
+    def _appended(self, event: Appended, now: float) -> None:
         cursor, ready = event.cursor, event.ready
         queue, base_offset = cursor.queue, event.answer.base_offset
-        before, records = queue.held_bytes, queue.held_records
+        is_before = base_offset < cursor.target_next and not cursor.is_shared and isinstance(cursor.target_key, str)
+        if cursor.is_misplaced or is_before:
+            self._misplaced(cursor, now)
+            return
+        records = queue.held_records
         try:
             cursor.take_answer(ready, base_offset)
         except MirrorError as fact:
             self.stop(cursor, fact)
             return
-        self.held_bytes += queue.held_bytes - before
         self.held_records += queue.held_records - records
         self.book.note_copied(
-            cursor.place, ready.first, base_offset, count=ready.records, size=len(ready.batch),
+            cursor.place, ready.first, base_offset, count=ready.records, size=ready.size,
             rebuilt=ready.rebuilt, standing=cursor.hint,
         )  # fmt: skip
 
+    def _misplaced(self, cursor: Cursor, now: float) -> None:
+        """A batch that names its topic got into one that was made anew. What else is in flight will, too: when all of
+        it is answered, the target is looked at."""
+        self.give_back(cursor)
+        cursor.is_misplaced = True
+        cursor.in_flight -= 1
+        if not cursor.in_flight:
+            self.look_again(cursor, "the target's log is shorter than it was", now)
+
     def _filled(self, appender: Appender, event: Filled, now: float) -> None:
-        cursor = event.cursor
-        first, target_first = cursor.source_next, cursor.target_next
-        waited_s, cursor.fill_began = now - cursor.fill_began, 0.0
-        cursor.take_filled(event.markers)
-        self.book.note_filled(
-            cursor.place, first, target_first, count=event.markers, waited_s=waited_s, standing=cursor.hint
-        )
-        if not cursor.is_fenced and cursor.state is State.COPYING:
-            appender.check_ends([cursor])
+        if event.is_checked or (event.markers == 1 and event.cursor.is_fenced):
+            self._take_filled(event.cursor, event.markers, now)
+        else:
+            appender.check_end(event)
 
     def _checked(self, event: Checked, now: float) -> None:
         cursor = event.cursor
-        cursor.in_flight -= 1
-        if event.log_end == cursor.target_next:
+        expected = cursor.target_next + event.markers
+        if event.log_end == expected:
             cursor.is_fenced = True
+            self._take_filled(cursor, event.markers, now)
         else:
-            self.lose(cursor, f"the target's log ends at {event.log_end}, not at {cursor.target_next}", now)
+            self.lose(cursor, f"the target's log ends at {event.log_end}, not at {expected}", now)
+
+    def _take_filled(self, cursor: Cursor, count: int, now: float) -> None:
+        first, target_first = cursor.source_next, cursor.target_next
+        waited_s, cursor.fill_began = now - cursor.fill_began, 0.0
+        cursor.take_filled(count)
+        self.book.note_filled(cursor.place, first, target_first, count=count, waited_s=waited_s, standing=cursor.hint)
 
     def _failed(self, event: Event, error: int, now: float) -> None:
         cursor = event.cursor
@@ -248,21 +277,21 @@ class Roster:
         if ready.records > 1:
             self._split(event, codes.MESSAGE_TOO_LARGE, now)
             return
-        if self._may_raise(cursor, message_bytes(2 * len(ready.batch)), now):
+        if self._may_raise(cursor, message_bytes(2 * ready.size), now):
             return
-        fact = facts.too_large(ready.first, len(ready.batch))
+        fact = facts.too_large(ready.first, ready.size)
         if self._rules.errors.tolerate:
             self._leave_out(event, str(fact), now)
             return
         if self._rules.on_gap != CONTINUE:
             self.stop(cursor, fact)
             return
-        cursor.queue.largest_record = len(ready.batch) - 1
+        cursor.queue.largest_record = ready.size - 1
         self.look_again(cursor, "a record is left out", now)
 
     def _split(self, event: Appended, error: int, now: float) -> None:
         """Its records are sent again in smaller batches, so that those before a record at fault are copied."""
-        event.cursor.queue.shrink(len(event.ready.batch))
+        event.cursor.queue.shrink(event.ready.size)
         self.look_again(event.cursor, f"target: {codes.name_of(error)}", now)
 
     def _leave_out(self, event: Appended, why: str, now: float) -> None:
@@ -274,7 +303,7 @@ class Roster:
             cursor.queue.leave_out.add(ready.first + index)
             self._note_skipped(cursor, ready.first + index, ready.batch, index, why)
         if not faulty:
-            cursor.queue.shrink(len(ready.batch))
+            cursor.queue.shrink(ready.size)
         self.look_again(cursor, "a record is left out", now)
 
     def _note_skipped(self, cursor: Cursor, offset: int, batch: memoryview, index: int, why: str) -> None:
@@ -326,7 +355,6 @@ class Roster:
         self.book.note_fact(cursor.place, WAITING, why)
 
     def _let_go(self, cursor: Cursor) -> None:
-        self.held_bytes -= cursor.held_bytes
         self.held_records -= cursor.queue.held_records
 
     def stop(self, cursor: Cursor, fact: MirrorError) -> None:

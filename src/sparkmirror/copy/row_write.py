@@ -29,14 +29,12 @@ from sparkmirror.copy.receipt import WAITING, Receipt
 from sparkmirror.copy.roster import CURSOR_BYTES, Roster
 from sparkmirror.copy.row_feed import RECORDS, Piece, RowFeed, TailCheck
 from sparkmirror.copy.row_groups import split_rows
-from sparkmirror.copy.slow_fill import fill_slowly
+from sparkmirror.copy.slow_fill import SlowFill
 from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.net.transactions import EmptyTransactions
 from sparkmirror.protocol import produce
 from sparkmirror.topology.standing import Standing
 
-HELD_BYTES = 32 << 20
 RECEIPTS_EVERY_S = 1.0
 RETRY_EVERY_S = 0.02
 _ANY_OFFSET = 1 << 62
@@ -91,9 +89,8 @@ class RowWrite:
         self._checks: dict[Cursor, TailCheck | None] = {}
         self._lost_since: dict[Cursor, float] = {}
         self._appenders: dict[int, Appender] = {}
-        self._transactions = EmptyTransactions(target, lease.transactional_id)
+        self._slow_fill = SlowFill(target, lease.transactional_id, may_write)
         self._to_fill: list[Fills] = []
-        self._held_bytes = lease.rules.bounds.held_bytes or HELD_BYTES
         self._selector = selectors.DefaultSelector()
         self._may_write = may_write
         self._is_recalled = self._is_barred = False
@@ -134,7 +131,7 @@ class RowWrite:
     # -- rows in
 
     def _has_room(self) -> bool:
-        return sum(feed.held_bytes for feed in self._feeds.values()) < self._held_bytes
+        return sum(feed.held_bytes for feed in self._feeds.values()) < self._roster.most_bytes
 
     def _take_rows(self, rows: Iterator[pa.RecordBatch]) -> bool:
         """Some more, unless enough is held; False at their end."""
@@ -218,10 +215,9 @@ class RowWrite:
         fills = self._to_fill.copy()
         self._to_fill.clear()
         for wanted in fills:
-            for filled in fill_slowly(self._target, self._transactions, wanted):
+            for filled in self._slow_fill.fill(wanted):
                 leader = self._appenders.get(filled.cursor.target_node)
                 if leader is not None and filled.term == filled.cursor.term:
-                    filled.cursor.is_fenced = True  # the coordinator has fenced off who wrote before
                     self._roster.take_event(leader, filled, time.monotonic())
         return bool(fills)
 
@@ -314,8 +310,16 @@ class RowWrite:
 
     def _connect(self, node: int) -> Appender:
         slowly = self._to_fill.append if self._lease.rules.fill_with == TRANSACTIONS else None
-        channel, bounds = self._target.connect(node), self._lease.rules.bounds
-        appender = Appender(node, channel, self._lease.producer_id, self._lease.fence, slowly, bounds.request_bytes)
+        lease, rules = self._lease, self._lease.rules
+        appender = Appender(
+            node,
+            self._target.connect(node),
+            lease.producer_id,
+            lease.fence,
+            slowly,
+            rules.bounds.request_bytes,
+            keeps_batches=rules.errors.log_content,
+        )
         self._appenders[node] = appender
         self._selector.register(appender.channel, selectors.EVENT_READ, appender)
         return appender

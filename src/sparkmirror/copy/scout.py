@@ -24,12 +24,11 @@ from sparkmirror.copy.log_start import first_timestamp
 from sparkmirror.copy.place import Place, Position
 from sparkmirror.copy.position import WAITS, PositionFinder
 from sparkmirror.copy.sides import Sides
-from sparkmirror.copy.slow_fill import fill_slowly
+from sparkmirror.copy.slow_fill import SlowFill
 from sparkmirror.copy.source_view import ClusterView
 from sparkmirror.errors import MirrorError, SparkmirrorError
 from sparkmirror.net.channel import Channel
 from sparkmirror.net.cluster import Cluster, group_by
-from sparkmirror.net.transactions import EmptyTransactions
 
 THREADS = 8
 
@@ -90,7 +89,7 @@ class Scout:
             writing=self.writing,
         )
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="scout")
-        self._transactions = EmptyTransactions(target, lease.transactional_id)
+        self._slow_fill = SlowFill(target, lease.transactional_id, may_write)
         self._found: queue.SimpleQueue[News] = queue.SimpleQueue()
         self._is_closed = False
         self.wakeup, self._bell = socket.socketpair()
@@ -154,7 +153,7 @@ class Scout:
     def _fill(self, fills: Fills) -> None:
         with self.writing:
             fills = {p: fill for p, fill in fills.items() if fill[1] == fill[0].term}  # not lost meanwhile
-            answer = fill_slowly(self._target, self._transactions, fills) if fills and self._may_write() else []
+            answer = self._slow_fill.fill(fills) if fills and self._may_write() else []
         self._tell(answer)
 
     def _raise_limits(self, cursors: list[Cursor], what: tuple[LimitRaise, tuple[set[int], set[int]]]) -> None:

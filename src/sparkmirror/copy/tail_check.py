@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from sparkmirror.batch.header import BatchHeader
 from sparkmirror.copy import evidence, facts
 from sparkmirror.copy.first_place import FirstPlace
 from sparkmirror.copy.lease import NEVER
 from sparkmirror.copy.place import Ends, Place, Position
 from sparkmirror.copy.sides import Sides
 from sparkmirror.copy.tail import Batch, data_batches, read_tail
+from sparkmirror.errors import MirrorError
 from sparkmirror.topology.run import pair_up
 from sparkmirror.topology.standing import OTHERS, Standing
 
@@ -58,6 +62,44 @@ class TailCheck:
             equal_end=next_offset or 0,
             is_news=bool(why),
         )
+
+    def find_ours(self, place: Place, ends: Ends) -> list[tuple[int, int]]:
+        """Where our records stand, first and end each; a leader that does not know our producer has none."""
+        found: list[tuple[int, int]] = []
+        for header in self._headers(place, ends) if ends.state else ():
+            if header.producer_id == self._sides.id_of(place):
+                first = found.pop()[0] if found and found[-1][1] == header.first else header.first
+                found.append((first, header.end))
+        return found
+
+    def decide_anew(self, place: Place, ends: Ends) -> Position | None:
+        """In a topic that was made anew. Brokers that know topics by name have put into it what was under way to the
+        one before: if nothing else is there it is removed, and the mirror begins behind it."""
+        try:
+            return self.decide(place, ends)
+        except MirrorError as fact:
+            start = self._sides.source_bounds(place)
+            if fact.name not in facts.MISPLACED or start is None:
+                raise
+            if any(header.producer_id != self._sides.id_of(place) for header in self._headers(place, ends)):
+                raise
+        if self._sides.high_watermark(place) != ends.log_end:
+            return None
+        why = f"the target topic was created anew while records were under way to it, up to its offset {ends.log_end}"
+        self._sides.require_equal_or_auto(why)
+        return Position(
+            next_offset=start[0],
+            target_next=ends.log_end,
+            last_sequence=ends.last_sequence(),
+            log_start=ends.log_end,
+            translated=why,
+            is_news=True,
+        )
+
+    def _headers(self, place: Place, ends: Ends) -> Iterator[BatchHeader]:
+        first = self._sides.target_start(place) or 0
+        batches = data_batches(self._sides.target, place.target, place.target_partition, first, ends.log_end)
+        return (batch.header for batch in batches)
 
     def _without_tail(self, place: Place, ends: Ends, log_start: int) -> Position:
         """The target kept no record. Then the progress record must say the same as its log end.

@@ -18,7 +18,7 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -135,6 +135,17 @@ class Channel:
     @property
     def wants_write(self) -> bool:
         return bool(self._out)
+
+    def unsent(self) -> Iterator[memoryview]:
+        """What waits to be sent and belongs to somebody else."""
+        return (piece for piece in (*self._out, *self._held) if isinstance(piece, memoryview))
+
+    def move(self, move: Callable[[memoryview], memoryview]) -> None:
+        """Let what waits to be sent stand elsewhere."""
+        for queue in (self._out, self._held):
+            for index, piece in enumerate(queue):
+                if isinstance(piece, memoryview):
+                    queue[index] = move(piece)
 
     @property
     def missing(self) -> int:

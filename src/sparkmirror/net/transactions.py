@@ -1,20 +1,21 @@
-"""Empty transactions: each writes exactly one marker into each partition that it names, invisible to readers.
+"""Empty transactions: each writes exactly one marker into the partition that it names, invisible to readers.
 
 The way to fill holes for a user who may not write markers directly. Starting anew under the same transactional id
-shuts out whoever used it before, so the coordinator does the fencing.
+shuts out whoever used it before, so the coordinator does the fencing. A transaction that was open then is aborted,
+which writes a marker, too: when `begin` returns, all markers of earlier users are in the log.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import AddPartitionsToTxnRequest, EndTxnRequest, InitProducerIdRequest
 
 from sparkmirror.errors import ConnectionLostError
-from sparkmirror.net.cluster import Cluster, group_by
+from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.denial import raise_refused
 from sparkmirror.protocol import codes
 from sparkmirror.topology.right import TRANSACTIONAL_ID, Right
@@ -31,7 +32,7 @@ Partition = tuple[str, int]
 
 
 class EmptyTransactions:
-    """One transactional id. Blocking; one user at a time."""
+    """One transactional id, one transaction at a time. Blocking; one user at a time."""
 
     def __init__(self, cluster: Cluster, transactional_id: str) -> None:
         self._cluster = cluster
@@ -48,30 +49,30 @@ class EmptyTransactions:
         answer = self._retried(lambda: self._cluster.call(self._coordinator, request), lambda a: a.error_code)
         self._producer = (answer.producer_id, answer.producer_epoch)
 
-    def write_markers(self, wanted: Mapping[Partition, int]) -> None:
-        """So many markers into each partition. They may be on their way when this returns: see to the log end."""
-        if self._producer is None:
-            self.begin()
-        for index in range(max(wanted.values(), default=0)):
-            self._write_one([p for p, count in wanted.items() if count > index])
-
-    def _write_one(self, partitions: Collection[Partition]) -> None:
-        assert self._producer is not None
-        producer_id, epoch = self._producer
+    def open(self, partition: Partition) -> None:
+        """A transaction that writes nothing into a partition but its end."""
+        producer_id, epoch = self._begun()
         topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
-        by_topic = group_by(list(partitions), lambda p: p[0])
         add = AddPartitionsToTxnRequest(
             transactions=[],
             v3_and_below_transactional_id=self._id,
             v3_and_below_producer_id=producer_id,
             v3_and_below_producer_epoch=epoch,
-            v3_and_below_topics=[topic(name=t, partitions=[p for _, p in group]) for t, group in by_topic.items()],
+            v3_and_below_topics=[topic(name=partition[0], partitions=[partition[1]])],
         )
         self._retried(lambda: self._cluster.call(self._coordinator, add, most_version=_MOST_ADD), _first_error)
+
+    def end(self) -> None:
+        """Commit it: the marker may be on its way when this returns, so see to the log end."""
+        producer_id, epoch = self._begun()
         end = EndTxnRequest(transactional_id=self._id, producer_id=producer_id, producer_epoch=epoch, committed=True)
         self._retried(
             lambda: self._cluster.call(self._coordinator, end, most_version=_MOST_END), lambda a: a.error_code
         )
+
+    def _begun(self) -> tuple[int, int]:
+        assert self._producer is not None
+        return self._producer
 
     def _find_coordinator(self) -> int:
         request = FindCoordinatorRequest(key=self._id, key_type=_TRANSACTION, coordinator_keys=[self._id])

@@ -12,6 +12,7 @@ from sparkmirror.control.leadership import (
     term_s,
     unguarded_s,
 )
+from sparkmirror.copy.lease import FENCE_STEP
 from sparkmirror.offsets.claims import Leadership
 
 LEADER = Leadership(3, "d", False, written_ms=1_000_000)
@@ -53,9 +54,18 @@ def test_leases_of_nobody_and_of_one_that_has_released_are_not() -> None:
     assert unguarded_s(replace(LEADER, released=True), 10) == 0
 
 
-def test_fences_of_a_generation_are_above_all_before() -> None:
+def test_fences_of_a_generation_are_above_all_before_and_below_all_behind() -> None:
     fences = [0]
     for generation in (3, 3, 3, 4, 4, 9):
-        fences.append(next_fence(fences[-1], generation))
+        fences.append(next_fence(fences[-1], generation) or 0)
     assert fences == sorted(set(fences))
     assert fences[1] == 3 * FENCES_A_GENERATION and fences[4] == 4 * FENCES_A_GENERATION
+
+
+def test_a_generation_has_no_fence_that_the_next_one_has() -> None:
+    last = 0
+    drawn: list[int] = []
+    while (fence := next_fence(last, 3)) is not None:
+        last = fence
+        drawn += range(fence, fence + FENCE_STEP)  # a lease may use so many
+    assert drawn == list(range(3 * FENCES_A_GENERATION, 4 * FENCES_A_GENERATION))

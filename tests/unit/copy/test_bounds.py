@@ -32,7 +32,7 @@ def test_records_that_are_held_leave_less_to_be_fetched_until_they_are_acknowled
         roster.take_event(appender, Appended(cursor, ready, ProducedPartition("A.t", 0, 0, ready.first, 0, None)), 0.0)
     assert roster.held_records == 40 - ready.records
     roster.lose(cursor, "gone", 0.0)
-    assert (roster.held_records, roster.held_bytes) == (0, 0)
+    assert (roster.held_records, roster.held.bytes) == (0, 0)
 
 
 def test_without_a_bound_records_do_not_count() -> None:
