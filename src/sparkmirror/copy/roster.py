@@ -97,7 +97,7 @@ class Roster:
 
     def queue(self, cursor: Cursor, take: Callable[[], None], now: float) -> None:
         """Let a cursor queue what it was given, and see what that means: bytes held, holes, facts."""
-        before, records, skipped = cursor.held_bytes, cursor.queue.held_records, cursor.queue.skipped
+        before, records, passed = cursor.held_bytes, cursor.queue.held_records, cursor.source_next
         try:
             take()
         except ProtocolError as error:
@@ -109,8 +109,7 @@ class Roster:
         self.held_records += records
         if records > 0:
             self._average_bytes = size / records
-        if cursor.queue.skipped > skipped:
-            self.book.note_holes(cursor.place, cursor.queue.skipped - skipped, cursor.hint)
+        self._note_passed(cursor, passed)
         for offset, batch in cursor.queue.left_out:
             is_for_request = len(batch) > cursor.queue.largest_request
             fact = (facts.beyond_request if is_for_request else facts.too_large)(offset, len(batch))
@@ -157,7 +156,7 @@ class Roster:
     def _appended(self, event: Appended) -> None:
         cursor, ready = event.cursor, event.ready
         queue, base_offset = cursor.queue, event.answer.base_offset
-        before, records = queue.held_bytes, queue.held_records
+        before, records, passed = queue.held_bytes, queue.held_records, cursor.source_next
         try:
             cursor.take_answer(ready, base_offset)
         except MirrorError as fact:
@@ -169,6 +168,12 @@ class Roster:
             cursor.place, ready.first, base_offset, count=ready.records, size=len(ready.batch),
             rebuilt=ready.rebuilt, standing=cursor.hint,
         )  # fmt: skip
+        self._note_passed(cursor, passed + ready.records)
+
+    def _note_passed(self, cursor: Cursor, expected: int) -> None:
+        """Offsets that it passed over without writing anything are holes that are not filled."""
+        if cursor.source_next > expected:
+            self.book.note_holes(cursor.place, cursor.source_next - expected, cursor.hint)
 
     def _filled(self, appender: Appender, event: Filled, now: float) -> None:
         cursor = event.cursor
