@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sparkmirror.batch.header import BatchHeader, patch_batch, read_header
 from sparkmirror.copy.count_on import CountOn
+from sparkmirror.copy.first_place import FirstPlace
 from sparkmirror.copy.lease import CONTINUE, Rules
 from sparkmirror.copy.place import Ends, Place, Position, standing_of
 from sparkmirror.copy.shared_partition import SharedPartition
@@ -107,6 +108,9 @@ class SimulatedSides:
     def is_without_gap(self, place: Place, first: int, end: int) -> bool:
         return True
 
+    def source_bounds(self, place: Place) -> tuple[int, int]:
+        return 0, 10_000
+
     def require_guarded(self, ends: Ends) -> None:
         return None
 
@@ -125,7 +129,7 @@ class Simulation:
         self.target = Target()
         sides = cast("Sides", SimulatedSides(self.target))
         self._counting = CountOn(sides)
-        self._shared = SharedPartition(sides, None, self._counting)  # type: ignore[arg-type]
+        self._shared = SharedPartition(sides, FirstPlace(sides), self._counting)
         self._is_shared = is_shared
         before = (first_sequence - 1) % SEQUENCES if first_sequence else -1
         self.hint = Standing(0, before, 0, translated="so")
@@ -168,7 +172,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.lists(STEPS, max_size=14), st.sampled_from([0, SEQUENCES - 5]), st.booleans())
 def test_each_record_stands_once_and_in_order(
     steps: list[tuple[object, ...]], first_sequence: int, is_shared: bool

@@ -105,7 +105,7 @@ def skip_records(source: SourceView, place: Place, first: int, count: int, endin
 
 def step_back(source: SourceView, place: Place, end: int, lost: int, ending: Ending) -> int:
     """The offset of the record that came after `ending`, `lost` records to copy before `end`."""
-    start, wanted = 0, lost + ending.behind + ending.size
+    wanted = lost + ending.behind + ending.size
     bounds = source.bounds(place.source, place.partition)
     start = bounds[0] if bounds else 0
     window = 2 * wanted + LOOK_BACK
@@ -118,11 +118,11 @@ def step_back(source: SourceView, place: Place, end: int, lost: int, ending: End
         if there >= wanted or begin <= start:
             break
         window *= 8
-    if there < lost:
-        raise facts.position_unknown(
-            f"of {lost} records that the target lost the source {place.source.name} holds only {there}"
-        )
     before = min(there, wanted) - lost  # records that should be the target's last ones
+    if before <= ending.behind:
+        raise facts.position_unknown(
+            f"the target lost {lost} records, and the source {place.source.name} holds too few that came before them"
+        )
     return skip_records(source, place, _nth_last(found, lost + before), before, ending).next_offset
 
 

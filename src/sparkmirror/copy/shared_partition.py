@@ -27,6 +27,10 @@ class SharedPartition:
             self._sides.tolerate(place, self._sides.rules.on_recreate, facts.target_recreated(place.target.name))
         if hint is None or hint.target_end < 0 or place.is_new_source or place.is_new_target:
             return self._begin(place, ends)
+        if ends.log_end == 0 < hint.target_end and ends.state is None:
+            wiped = facts.target_wiped(place.target.name, hint.target_end)
+            self._sides.tolerate(place, self._sides.rules.on_divergence, wiped)
+            return self._begin(place, ends)
         if ends.state and ends.last_sequence() == hint.last_sequence and hint.target_end <= ends.log_end:
             return Position.of(hint)
         self._require_countable(place, ends)
