@@ -35,7 +35,7 @@ class TailCheck:
                 next_offset=wanted, target_next=ends.log_end, last_sequence=ends.last_sequence(), log_start=wanted
             )
         tail = self._sides.read_tail(place, log_start, ends.log_end)
-        if tail is None:
+        if tail is None or (tail.data is None and hint is None):  # nothing says that offsets are equal
             return self._without_tail(place, ends, log_start)
         if tail.last.producer_id != self._sides.producer_id:
             return self._after_foreign(place, ends, tail)
