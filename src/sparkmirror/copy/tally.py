@@ -59,10 +59,11 @@ class Tally:
         self.written += step
         self.behind += step
         self.last_sequence, self.end = header.last_sequence, header.end
-        if step > size:
-            self._stretch(GONE, step - size)
-        if step > 0:
-            self._stretch(header.end - min(size, step), min(size, step))
+        new = min(step, self.written)  # the others were known, and are here once more
+        if new > size:
+            self._stretch(GONE, new - size)
+        if new > 0:
+            self._stretch(header.end - min(size, new), min(size, new))
         if header.records:
             self.tail, self.behind = batch, 0
 
