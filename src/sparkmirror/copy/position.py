@@ -6,12 +6,13 @@
     source log     | ... | the same batch | holes   | next ...
 
 The quick way, for most leases: the leader's last sequence and log end are both those of a hint, so nothing was
-written since. Else the tail check: the last batch with records must be ours and end in exactly the sequence that the
-leader remembers, and be what the source holds at that place; after it only markers may stand, and only where the source
-has holes. Then the position is known, with equal offsets or translated.
+written since. Else the tail check (`tail_check.py`): the last batch must be ours and end in exactly the sequence that
+the leader remembers, and be what the source holds at that place; after it only markers may stand, and only where the
+source has holes. Where offsets are translated, our records behind the hint are counted in both logs (`count_on.py`). A
+log that holds less of ours than the hint says was truncated.
 
 Never from the high watermark alone: a slow follower keeps it behind what the leader holds, and copying from
-there would append those records again. While it lags, the answer is "not yet" (the partition is left out).
+there would append those records again. While it lags, the answer is what is waited for.
 
 The leader forgets a producer 24 h after its newest record's *timestamp* (`producer.id.expiration.ms`). For old data
 the sequence then guards nothing, so the tail is believed only once no lease of an earlier driver can still
@@ -190,6 +191,8 @@ class PositionFinder:
         self._sides.tolerate(place, self._sides.rules.on_divergence, cut)
         self._sides.require_guarded(ends)
         self._sides.require_all_readable(place, ends.log_end)
+        if ends.log_end < hint.target_end:
+            raise facts.position_unknown("both logs lost the ends that they had, so where they part can't be told")
         why = f"the source was truncated to offset {unchanged.end}"
         self._sides.require_equal_or_auto(why)
         return Position(
