@@ -27,7 +27,8 @@ def test_it_shows_topics_partitions_and_configurations_and_changes_nothing(
     shown = run_command("plan", str(file))
     assert shown.returncode == 0, shown.stderr
     lines = [line.split(maxsplit=3) for line in shown.stdout.splitlines()]
-    assert ["create", "B", f"{alias}.{new}", "2 partitions, replication factor 1, retention.ms=1000000"] in lines
+    made = "2 partitions, replication factor 1, message.timestamp.type=CreateTime, retention.ms=1000000"
+    assert ["create", "B", f"{alias}.{new}", made] in lines
     assert ["extend", "B", f"{alias}.{old}", "from 1 to 3 partitions"] in lines
     assert ["set", "B", f"{alias}.{old}", "cleanup.policy=compact"] in lines
     assert shown.stdout.startswith(f"{alias}->B: 6 to do\n")

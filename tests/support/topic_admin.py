@@ -21,6 +21,7 @@ from tests.support.kafka_client import await_condition
 
 DEADLINE_S = 30.0
 OF_TOPIC = 1
+KEEPS_TIMES = {"message.timestamp.type": "CreateTime"}  # of every topic that the mirror makes
 
 
 def topic_configs(servers: str, topic: str) -> dict[str, str]:

@@ -136,7 +136,10 @@ class Discovery:
         )
         return {
             place: Ends(
-                stable[place], high[place], there[p.remote, p.target_partition], _copied(p, progress.get(place))
+                stable[place],
+                high[place],
+                there[p.remote, p.target_partition],
+                _copied(p, progress.get(place), there[p.remote, p.target_partition]),
             )
             for p in partitions
             if (place := (p.topic, p.partition)) in stable and place in high and (p.remote, p.target_partition) in there
@@ -226,9 +229,10 @@ class Discovery:
         return None
 
 
-def _copied(leased: LeasePartition, known: Standing | None) -> int | None:
+def _copied(leased: LeasePartition, known: Standing | None, target_end: int) -> int | None:
+    """What progress says, but for what the target has lost since: it ends before the known end."""
     if known and known.translated:
-        return known.next_offset
+        return max(0, known.next_offset - max(0, known.target_end - target_end))
     return 0 if leased.producer_id is not None else None
 
 

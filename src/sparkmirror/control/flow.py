@@ -26,6 +26,7 @@ from sparkmirror.control.progress_keeper import ProgressKeeper
 from sparkmirror.control.rules import build_rules, flush_seconds, plan_pauses
 from sparkmirror.control.step import admin_step
 from sparkmirror.control.storage import refuse_impossible_factors
+from sparkmirror.control.times_watch import TimesWatch
 from sparkmirror.control.topic_facts import all_places
 from sparkmirror.control.upkeep import Upkeep
 from sparkmirror.control.view import View
@@ -79,6 +80,7 @@ class FlowKeeper:
         self._ends_at = 0.0
         self._written_at = 0.0  # progress
         self._probes = Probes(flow, self._writer)
+        self._times = TimesWatch(self.target)
         self._next_prune = 0.0
         self._stop = threading.Event()
         self._wake = threading.Event()
@@ -318,6 +320,7 @@ class FlowKeeper:
             assert self._producer_id is not None
             self._probes.look_at_filling(self._producer_id)
             self._probes.look_at_reading(landscape.pairs)
+            self._times.look(landscape.pairs)
         before = self.view.landscape
         self.view.landscape = landscape
         self._measure()
@@ -362,7 +365,7 @@ class FlowKeeper:
 
     def _note_facts(self, landscape: Landscape, ends: Mapping[Place, Ends]) -> None:
         found = self._holes.look(ends, self._ledger.filled(self.flow.name))
-        found |= self._probes.facts(landscape.pairs) | landscape.facts
+        found |= self._times.facts(landscape.pairs) | self._probes.facts(landscape.pairs) | landscape.facts
         if self.flow.read_committed:
             found |= self._transactions.look(ends, landscape.leaders, time.time())
         self._ledger.note_found(self.flow.name, found, {*all_places(landscape.pairs), *found})

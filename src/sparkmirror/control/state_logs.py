@@ -9,7 +9,7 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
 from sparkmirror.control.state_plan import Logs, PlaceState
 from sparkmirror.copy.source_view import ClusterView
-from sparkmirror.copy.tail import data_batches, read_tail
+from sparkmirror.copy.tail import content_of, data_batches, read_tail
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
@@ -71,27 +71,28 @@ class LogReader:
             return False
         first = max(logs.target_start, known.target_end if known else 0)
         remote, number = self._there.topics[self._targets[place][0]], self._targets[place][1]
-        tail = read_tail(self._target, remote, number, first, logs.target_end) if first < logs.target_end else None
+        found = read_tail(self._target, remote, number, first, logs.target_end) if first < logs.target_end else None
+        tail = found and found.data
         if tail is None or tail.header.producer_id != producer_id or tail.header.first < first:
             return False
         source = self._here.topics[place[0]]
         bounds = self._view.bounds(source, place[1])
         if bounds is not None and tail.header.end > bounds[1]:
             return True
-        ours = {record.offset: record for record in tail.records}
+        ours = {record.offset: content_of(record, tail.by_time) for record in tail.records}
         theirs = list(self._records(place, tail.header.first, tail.header.end))
         if theirs:
-            return any(ours.get(record.offset) != record for record in theirs)
+            return any(ours.get(record.offset) != content_of(record, tail.by_time) for record in theirs)
         coming = next(self._records(place, tail.header.end, _ANY_OFFSET), None)
         if coming is None:
             return False
         batches = data_batches(self._target, remote, number, first, logs.target_end)
-        return any(_same(coming, record) for batch in batches for record in batch.records)
+        return any(
+            content_of(coming, batch.by_time) == content_of(record, batch.by_time)
+            for batch in batches
+            for record in batch.records
+        )
 
     def _records(self, place: Place, first: int, end: int) -> Iterator[PlainRecord]:
         for batch in self._view.copyable(self._here.topics[place[0]], place[1], first, end):
             yield from (record for record in batch.records if first <= record.offset < end)
-
-
-def _same(one: PlainRecord, other: PlainRecord) -> bool:
-    return (one.timestamp, one.content) == (other.timestamp, other.content)

@@ -11,7 +11,8 @@ from sparkmirror.copy import facts
 from sparkmirror.copy.overlap import longest_overlap
 from sparkmirror.copy.place import Place
 from sparkmirror.copy.source_view import SourceView
-from sparkmirror.copy.tail import Batch, data_batches, read_tail
+from sparkmirror.copy.tail import Batch, content_of, data_batches, read_tail
+from sparkmirror.errors import MirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.topology.run import Stretch
 
@@ -28,20 +29,41 @@ def first_record(source: SourceView, place: Place, first: int, end: int) -> int 
 
 
 def compare(source: SourceView, place: Place, tail: Batch) -> int:
-    """What the source still holds where the target's last batch stands must be the same. The epoch of its leader then.
+    """What both still hold where the target's last batch stands must be the same. The epoch of the source's leader.
 
     MirrorError: it is not the same.
     """
     first, end = tail.header.first, tail.header.end
     batches = list(source.copyable(place.source, place.partition, first, end))
-    theirs = {record.offset: record for batch in batches for record in batch.records if first <= record.offset < end}
-    ours = {record.offset: record for record in tail.records}
-    if any(ours.get(offset) != record for offset, record in theirs.items()):
-        raise facts.diverged(place.source.name, first, end)
+    theirs = {record.offset: record for batch in batches for record in batch.records}
+    by_time = tail.by_time
+    for ours in tail.records:
+        here = theirs.get(ours.offset)
+        if here is not None and content_of(here, by_time) != content_of(ours, by_time):
+            raise facts.diverged(place.source.name, first, end)
     bounds = source.bounds(place.source, place.partition)
     if bounds is not None and end > bounds[1]:
         raise facts.source_truncated(place.source.name, end, bounds[1])
     return batches[-1].header.leader_epoch if batches else -1
+
+
+class Ending(NamedTuple):
+    """The last of our records that the target holds, and how many of ours stood behind them."""
+
+    tail: Batch
+    behind: int = 0
+
+    @property
+    def size(self) -> int:
+        return self.tail.header.end - self.tail.header.first
+
+    def expected(self, count: int) -> dict[int, tuple[int, bytes]]:
+        """What the records are, by their place among the last `count` of ours. Of a target that puts its own times
+        on records these are not compared."""
+        first = count - self.behind - self.size - self.tail.header.first
+        by_time = self.tail.by_time
+        found = {first + record.offset: content_of(record, by_time) for record in self.tail.records}
+        return {index: content for index, content in found.items() if index >= 0}
 
 
 class Skipped(NamedTuple):
@@ -51,34 +73,86 @@ class Skipped(NamedTuple):
     stretches: list[Stretch]
 
 
-def skip_records(source: SourceView, place: Place, first: int, count: int, tail: Batch | None) -> Skipped:
-    """Pass over `count` records to copy from `first` on; the last ones must be those of `tail`."""
+def skip_records(source: SourceView, place: Place, first: int, count: int, ending: Ending | None) -> Skipped:
+    """Pass over `count` records to copy from `first` on; the last ones must be those of `ending`."""
+    if not count:
+        return Skipped(first, [])
+    expected = ending.expected(count) if ending else {}
+    by_time = ending is not None and ending.tail.by_time
+    if not expected:
+        raise facts.position_unknown(
+            f"{count} records of the source {place.source.name} were copied behind offset {first}, and the target "
+            "holds none of them any more that could be compared"
+        )
     passed: list[Stretch] = []
-    if not count or tail is None:
-        return Skipped(first, passed)
-    recent: list[tuple[int, bytes]] = []
+    begins, done = min(expected), 0
     for batch in source.copyable(place.source, place.partition, first, _ANY_OFFSET):
-        whole = batch.header.first >= first and batch.header.records <= count
-        if whole and count - batch.header.records > tail.header.records:
-            count -= batch.header.records
-            passed += batch.stretches
+        if batch.header.first >= first and done + batch.header.records <= begins:
+            done += batch.header.records
+            _join(passed, batch.stretches)
             continue
         for record in batch.records:
             if record.offset < first:
                 continue
-            recent.append((record.timestamp, record.content))
-            passed.append((record.offset, 1))
-            count -= 1
-            if count == 0:
-                wanted = [(r.timestamp, r.content) for r in tail.records]
-                if recent[-len(wanted) :] == wanted:
-                    return Skipped(record.offset + 1, passed)
-                break
-        if count == 0:
+            if done in expected and expected[done] != content_of(record, by_time):
+                raise _not_found(place, first, ending)
+            _join(passed, [(record.offset, 1)])
+            done += 1
+            if done == count:
+                return Skipped(record.offset + 1, passed)
+    raise _not_found(place, first, ending)
+
+
+def step_back(source: SourceView, place: Place, end: int, lost: int, ending: Ending) -> int:
+    """The offset of the record that came after `ending`, `lost` records to copy before `end`."""
+    wanted = lost + ending.behind + ending.size
+    bounds = source.bounds(place.source, place.partition)
+    start = bounds[0] if bounds else 0
+    window = 2 * wanted + LOOK_BACK
+    while True:
+        begin = max(start, end - window)
+        found: list[Stretch] = []
+        for batch in source.copyable(place.source, place.partition, begin, end):
+            _join(found, _within(batch.stretches, begin, end))
+        there = sum(size for _, size in found)
+        if there >= wanted or begin <= start:
             break
-    raise facts.position_unknown(
-        f"the target's last batch (offsets {tail.header.first}..{tail.header.end - 1}) is not what the source "
-        f"{place.source.name} holds behind offset {first}"
+        window *= 8
+    before = min(there, wanted) - lost  # records that should be the target's last ones
+    if before <= ending.behind:
+        raise facts.position_unknown(
+            f"the target lost {lost} records, and the source {place.source.name} holds too few that came before them"
+        )
+    return skip_records(source, place, _nth_last(found, lost + before), before, ending).next_offset
+
+
+def _nth_last(stretches: list[Stretch], count: int) -> int:
+    """The offset of the record that `count` records begin with, up to the end."""
+    for first, size in reversed(stretches):
+        if size >= count:
+            return first + size - count
+        count -= size
+    return stretches[0][0] if stretches else 0
+
+
+def _within(stretches: list[Stretch], begin: int, end: int) -> list[Stretch]:
+    cut = ((max(first, begin), min(first + size, end)) for first, size in stretches)
+    return [(first, until - first) for first, until in cut if first < until]
+
+
+def _join(stretches: list[Stretch], more: list[Stretch]) -> None:
+    for first, size in more:
+        if stretches and sum(stretches[-1]) == first:
+            stretches[-1] = (stretches[-1][0], stretches[-1][1] + size)
+        else:
+            stretches.append((first, size))
+
+
+def _not_found(place: Place, first: int, ending: Ending | None) -> MirrorError:
+    tail = ending.tail.header if ending else None
+    where = f" (offsets {tail.first}..{tail.end - 1})" if tail else ""
+    return facts.position_unknown(
+        f"the target's last batch{where} is not what the source {place.source.name} holds behind offset {first}"
     )
 
 
@@ -86,9 +160,11 @@ def skip_written(source: SourceView, target: Cluster, place: Place, first: int, 
     """The source offset after all records from `first` on that stand at the target's end already."""
     bounds = source.bounds(place.source, place.partition)
     tail = read_tail(target, place.target, place.target_partition, log_start, log_end)
-    if bounds is None or tail is None or first_record(source, place, first, bounds[1]) is None:
+    if bounds is None or tail is None or tail.data is None:
         return first
-    by_time = not tail.header.is_log_append_time
+    if first_record(source, place, first, bounds[1]) is None:
+        return first
+    by_time = tail.data.by_time
 
     def written(offsets: int) -> list[int]:
         begin = max(log_start, log_end - offsets)
@@ -115,4 +191,4 @@ def _records(source: SourceView, place: Place, first: int, end: int) -> Iterator
 
 
 def _hashed(record: PlainRecord, by_time: bool) -> int:
-    return hash((record.timestamp if by_time else 0, record.content))
+    return hash(content_of(record, by_time))

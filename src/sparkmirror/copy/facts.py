@@ -17,6 +17,7 @@ UNAUTHORIZED = "unauthorized"
 MISPLACED = ("diverged", "source-truncated")  # how records look that stand at another offset than the source's
 
 ANEW = "delete the target topic to mirror it anew"
+ANEW_FOR_SINK = "give the sink another name and a new checkpoint, and its rows are written again"
 
 
 def gap(first: int, end: int) -> MirrorError:
@@ -97,12 +98,38 @@ def target_wiped(topic: str, end: int) -> MirrorError:
     )
 
 
-def target_truncated(topic: str, end: int, expected: int) -> MirrorError:
+def target_truncated(topic: str, end: int, expected: int, lost: int | None = None) -> MirrorError:
+    """`lost`: how many records that were copied are missing, where that is known."""
     return MirrorError(
         "target-truncated",
-        f"the target's log of {topic} ends at {end} where it ended at {expected} before (unclean leader election?); "
-        "on.divergence=continue copies the lost records again",
+        f"{_cut(topic, end, expected, lost)}; on.divergence=continue copies the lost records again",
     )
+
+
+def sink_target_truncated(topic: str, end: int, expected: int, lost: int | None = None) -> MirrorError:
+    return MirrorError("target-truncated", f"{_cut(topic, end, expected, lost)}; {ANEW_FOR_SINK}")
+
+
+def sink_position_unknown(partition: str, rows: int) -> MirrorError:
+    return MirrorError(
+        "position-unknown",
+        f"{partition} holds none of the last {rows} rows any more, so rows that come again can't be told from others; "
+        f"{ANEW_FOR_SINK}",
+    )
+
+
+def for_sink(fact: MirrorError) -> MirrorError:
+    """A sink has no source: what a mirror could copy again it can't."""
+    what, _, cure = str(fact).rpartition("; ")
+    return MirrorError(fact.name, f"{what}; {ANEW_FOR_SINK}") if cure.startswith(("on.", ANEW)) else fact
+
+
+def _cut(topic: str, end: int, expected: int, lost: int | None) -> str:
+    missing = "" if lost is None else f"; {lost} records that were written are missing"
+    grown = f"ends at {end} where it ended at {expected} before"
+    if end >= expected:
+        grown = f"lost its end before offset {expected} and was written to since"
+    return f"the target's log of {topic} {grown} (unclean leader election, or an older disk?){missing}"
 
 
 def foreign_writer(topic: str, first: int, end: int) -> MirrorError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sparkmirror.copy import evidence, facts
 from sparkmirror.copy.lease import NEVER, NOTHING, NOWHERE, OLDEST
 from sparkmirror.copy.place import Place, Position
-from sparkmirror.copy.sides import Sides
+from sparkmirror.copy.sides import NotYetError, Sides
 from sparkmirror.topology.standing import OTHERS
 
 
@@ -13,23 +13,18 @@ class FirstPlace:
     def __init__(self, sides: Sides) -> None:
         self._sides = sides
 
-    def find(self, place: Place, target_next: int) -> Position | None:
+    def find(self, place: Place, target_next: int) -> Position:
         """`target_next` above 0: others have written there.
 
         What they wrote last may be what the source begins with: a MirrorMaker 2 that left no progress.
         """
-        bounds = self.bounds(place)
-        if bounds is None:
-            return None
-        start, end = bounds
+        start, end = self.bounds(place)
         if place.hint and place.hint.target_end <= 0 and not place.is_new_source:
             start = max(start, place.hint.next_offset)  # a MirrorMaker 2, an operator or an earlier lease said so
         why = self._why_translated(place, start, end)
         begins_here = True
         if target_next:
             log_start = self._sides.target_start(place)
-            if log_start is None:
-                return None
             skipped = evidence.skip_written(
                 self._sides.source, self._sides.target, place, start, log_start, target_next
             )
@@ -51,15 +46,17 @@ class FirstPlace:
         is_news = start > 0 or is_chosen
         return Position(next_offset=start, target_next=0, last_sequence=-1, log_start=start, is_news=is_news)
 
-    def bounds(self, place: Place) -> tuple[int, int] | None:
+    def bounds(self, place: Place) -> tuple[int, int]:
         """Where a partition begins of which nothing is known, and the source's end."""
         bounds, begin = self._sides.source_bounds(place), self._sides.rules.begin
-        if bounds is None or begin == OLDEST or place.hint is not None:
+        if begin == OLDEST or place.hint is not None:
             return bounds
         if begin == NOWHERE:
             raise facts.not_told_where(begin)
         start = self._sides.source.offset_since(place.source, place.partition, 0.0 if isinstance(begin, str) else begin)
-        return None if start is None else (max(start, bounds[0]), bounds[1])
+        if start is None:
+            raise NotYetError("the source's leader does not say where records of that time begin")
+        return max(start, bounds[0]), bounds[1]
 
     def _why_translated(self, place: Place, start: int, end: int) -> str:
         """Why equal offsets can't or shall not be kept from the beginning; empty if they can."""

@@ -11,7 +11,7 @@ from sparkmirror.copy.beginning import Beginner
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import Lease, LeasePartition
 from sparkmirror.copy.log_start import first_timestamp
-from sparkmirror.copy.position import WAITS, PositionFinder
+from sparkmirror.copy.position import PositionFinder
 from sparkmirror.copy.row_feed import RowFeed
 from sparkmirror.copy.row_reader import RowReader
 from sparkmirror.copy.row_write import Found
@@ -61,9 +61,9 @@ class FlowFinder:
             raise place
         if isinstance(place, str):
             return place
-        position = self._finder.find([place]).get(0)
-        if position is None:
-            return WAITS
+        position = self._finder.find([place])[0]
+        if isinstance(position, str):
+            return position
         if isinstance(position, MirrorError):
             raise position
         if position.is_news or position.log_start:

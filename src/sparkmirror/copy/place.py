@@ -37,6 +37,10 @@ class Place:
         return bool(self.hint and self.hint.target_id and self.hint.target_id != self.target_id)
 
     @property
+    def is_shared(self) -> bool:
+        return self.producer_id is not None
+
+    @property
     def target_partition(self) -> int:
         return self.partition if self.onto is None else self.onto
 

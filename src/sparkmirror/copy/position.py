@@ -6,12 +6,13 @@
     source log     | ... | the same batch | holes   | next ...
 
 The quick way, for most leases: the leader's last sequence and log end are both those of a hint, so nothing was
-written since. Else the tail check: the last batch with records must be ours and end in exactly the sequence that the
-leader remembers, and be what the source holds at that place; after it only markers may stand, and only where the source
-has holes. Then the position is known, with equal offsets or translated.
+written since. Else the tail check (`tail_check.py`): the last batch must be ours and end in exactly the sequence that
+the leader remembers, and be what the source holds at that place; after it only markers may stand, and only where the
+source has holes. Where offsets are translated, our records behind the hint are counted in both logs (`count_on.py`). A
+log that holds less of ours than the hint says was truncated.
 
 Never from the high watermark alone: a slow follower keeps it behind what the leader holds, and copying from
-there would append those records again. While it lags, the answer is "not yet" (the partition is left out).
+there would append those records again. While it lags, the answer is what is waited for.
 
 The leader forgets a producer 24 h after its newest record's *timestamp* (`producer.id.expiration.ms`). For old data
 the sequence then guards nothing, so the tail is believed only once no lease of an earlier driver can still
@@ -28,14 +29,17 @@ topic before anything is appended.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from sparkmirror.copy import facts
+from sparkmirror.copy.count_on import CountOn
 from sparkmirror.copy.first_place import FirstPlace
 from sparkmirror.copy.lease import NOTHING
 from sparkmirror.copy.place import Ends, Place, Position
 from sparkmirror.copy.shared_partition import SharedPartition
-from sparkmirror.copy.sides import Sides
+from sparkmirror.copy.sides import NotYetError, Sides
 from sparkmirror.copy.tail_check import TailCheck
 from sparkmirror.errors import BrokerError, MirrorError, ProtocolError
 from sparkmirror.net.cluster import group_by
@@ -45,54 +49,60 @@ from sparkmirror.protocol import codes
 from sparkmirror.topology.right import TOPIC, Right
 from sparkmirror.topology.standing import Standing
 
-WAITS = "the target's replicas are behind its leader, or an earlier lease may still write"
+Found = Position | MirrorError | str
 
 
 class PositionFinder:
     def __init__(self, sides: Sides) -> None:
         self._sides = sides
         self._first = FirstPlace(sides)
-        self._tail = TailCheck(sides, self._first)
-        self._shared = SharedPartition(sides, self._first, self._tail)
+        self._counting = CountOn(sides)
+        self._tail = TailCheck(sides, self._first, self._counting)
+        self._shared = SharedPartition(sides, self._first, self._counting)
 
-    def find(self, places: list[Place]) -> dict[int, Position | MirrorError]:
-        """By index into `places`: a position or the fact that forbids one. Left out: not known yet."""
+    def find(self, places: list[Place]) -> dict[int, Found]:
+        """By index into `places`: a position, the fact that forbids one, or what has to be waited for."""
         errors: dict[tuple[str, int], int] = {}
         states = self._describe(places, errors)
         log_ends = list_offsets(
             self._sides.target, {p.target_key: p.target_leader for p in places}, LATEST, log_end=True
         )
         unchanged = self._find_unchanged([p for p in places if p.has_elected])
-        found: dict[int, Position | MirrorError] = {}
+        found: dict[int, Found] = {}
         for index, place in enumerate(places):
-            key = place.target_key
-            here = (place.source.name, place.partition)
-            is_hidden = errors.get(key) in codes.FORBIDDEN
-            if (
-                not (index in states or is_hidden)
-                or key not in log_ends
-                or (place.has_elected and here not in unchanged)
-            ):
-                continue
-            try:
-                if is_hidden:
-                    position = self._decide_unread(place, log_ends[key], unchanged.get(here))
-                else:
-                    position = self._decide(place, Ends(states[index], log_ends[key]), unchanged.get(here))
-                if position is not None and place.is_forgotten:
-                    position = replace(position, last_sequence=-1)
-                if position is not None and (place.check_range or _is_beyond(place.stop_at, position)):
-                    position = self._bring_into_range(place, position)
-            except MirrorError as error:
-                found[index] = error
-                continue
-            except (BrokerError, ProtocolError) as error:  # of this partition: the others are looked at all the same
-                if isinstance(error, ProtocolError) or error.code in codes.FORBIDDEN:
-                    found[index] = facts.unread(error)
-                continue
-            if position is not None:
-                found[index] = position
+            key, here = place.target_key, (place.source.name, place.partition)
+            if key not in log_ends:
+                found[index] = "the target's leader does not say where its log ends"
+            elif place.has_elected and here not in unchanged:
+                found[index] = "the source's new leader does not say how far its log is unchanged"
+            elif index in states:
+                ends = Ends(states[index], log_ends[key])
+                found[index] = self._try(place, partial(self._decide, place, ends, unchanged.get(here)))
+            elif errors.get(key) in codes.FORBIDDEN:
+                blind = partial(self._decide_unread, place, log_ends[key], unchanged.get(here))
+                found[index] = self._try(place, blind)
+            else:
+                said = codes.name_of(errors[key]) if key in errors else "nothing"
+                found[index] = f"the target's leader says {said} of our producer"
         return found
+
+    def _try(self, place: Place, decide: Callable[[], Position]) -> Found:
+        """An error of this partition does not keep the others."""
+        try:
+            position = decide()
+            if place.is_forgotten:
+                position = replace(position, last_sequence=-1)
+            if place.check_range or _is_beyond(place.stop_at, position):
+                position = self._bring_into_range(place, position)
+        except MirrorError as fact:
+            return fact
+        except NotYetError as why:
+            return str(why)
+        except ProtocolError as error:
+            return facts.unread(error)
+        except BrokerError as error:
+            return facts.unread(error) if error.code in codes.FORBIDDEN else str(error)
+        return position
 
     def _describe(self, places: list[Place], errors: dict[tuple[str, int], int]) -> dict[int, ProducerState | None]:
         """What the leaders remember of the producers, by index into `places`."""
@@ -111,8 +121,8 @@ class PositionFinder:
         epochs = {(p.source.name, p.partition): p.hint.source_epoch for p in places if p.hint}
         return self._sides.source.epoch_ends(leaders, epochs)
 
-    def _decide(self, place: Place, ends: Ends, unchanged: EpochEnd | None) -> Position | None:
-        if place.producer_id is not None:
+    def _decide(self, place: Place, ends: Ends, unchanged: EpochEnd | None) -> Position:
+        if place.is_shared:
             return self._shared.decide(place, ends)
         if place.is_new_source or place.is_new_target:
             return self._after_recreation(place, ends)
@@ -129,25 +139,21 @@ class PositionFinder:
                     place, self._sides.rules.on_divergence, facts.target_wiped(place.target.name, hint.target_end)
                 )
             return self._first.find(place, 0)
-        if state is None and not self._sides.unguarded_ok():
-            return None
-        if self._sides.high_watermark(place) != ends.log_end:
-            return None
-        if hint and hint.translated:
-            return self._tail.count_on(place, hint, ends)
-        position = self._tail.decide(place, ends)
-        return position and self._unless_unequal(place, position)
+        self._sides.require_guarded(ends)
+        self._sides.require_all_readable(place, ends.log_end)
+        if hint and hint.translated and hint.target_end >= 0:
+            return self._counting.decide(place, hint, ends)
+        return self._unless_unequal(place, self._tail.decide(place, ends))
 
-    def _decide_unread(self, place: Place, log_end: int, unchanged: EpochEnd | None) -> Position | None:
+    def _decide_unread(self, place: Place, log_end: int, unchanged: EpochEnd | None) -> Position:
         """Who may not READ the target's topic is told neither its producers nor its last records.
 
         Then the progress must say all of it: a log that ends where it was left is as it was left.
         """
         hint = place.hint
-        if not self._sides.unguarded_ok():
-            return None
+        self._sides.require_guarded(Ends(None, log_end))
         is_cut = unchanged is not None and hint is not None and 0 <= unchanged.end < hint.next_offset
-        if place.producer_id is None and not (place.is_new_source or place.is_new_target or is_cut):
+        if not place.is_shared and not (place.is_new_source or place.is_new_target or is_cut):
             if hint and hint.target_end == log_end:
                 return self._unless_unequal(place, Position.of(hint))
             if log_end == 0 and not (hint and hint.target_end > 0):
@@ -159,17 +165,15 @@ class PositionFinder:
             "was copied last can't be told",
         )
 
-    def _after_recreation(self, place: Place, ends: Ends) -> Position | None:
+    def _after_recreation(self, place: Place, ends: Ends) -> Position:
         """A topic was deleted and made anew. Both anew: a new pair. Else a policy decides."""
         if not place.is_new_target:
             self._sides.tolerate(place, self._sides.rules.on_recreate, facts.source_recreated(place.source.name))
-            start = self._sides.source_bounds(place)
-            if start is None:
-                return None
+            start, _ = self._sides.source_bounds(place)
             why = "the source topic was deleted and created anew"
             self._sides.require_equal_or_auto(why)
             return Position(
-                next_offset=start[0],
+                next_offset=start,
                 target_next=ends.log_end,
                 last_sequence=ends.last_sequence(),
                 translated=why,
@@ -182,12 +186,14 @@ class PositionFinder:
             return self._first.find(place, 0)
         return self._tail.decide_anew(replace(place, hint=None), ends)
 
-    def _after_cut(self, place: Place, hint: Standing, ends: Ends, unchanged: EpochEnd) -> Position | None:
+    def _after_cut(self, place: Place, hint: Standing, ends: Ends, unchanged: EpochEnd) -> Position:
         """The source lost the end of what was copied, and may have other records there by now."""
         cut = facts.source_truncated(place.source.name, hint.next_offset, unchanged.end)
         self._sides.tolerate(place, self._sides.rules.on_divergence, cut)
-        if self._sides.high_watermark(place) != ends.log_end or not (ends.state or self._sides.unguarded_ok()):
-            return None
+        self._sides.require_guarded(ends)
+        self._sides.require_all_readable(place, ends.log_end)
+        if ends.log_end < hint.target_end:
+            raise facts.position_unknown("both logs lost the ends that they had, so where they part can't be told")
         why = f"the source was truncated to offset {unchanged.end}"
         self._sides.require_equal_or_auto(why)
         return Position(
@@ -212,10 +218,7 @@ class PositionFinder:
 
     def _bring_into_range(self, place: Place, position: Position) -> Position:
         """Name it if the source can't give the next offset: removed before it was copied, or not written any more."""
-        bounds = self._sides.source_bounds(place)
-        if bounds is None:
-            return position
-        start, end = bounds
+        start, end = self._sides.source_bounds(place)
         if position.next_offset > end:
             truncated = facts.source_truncated(place.source.name, position.next_offset, end)
             self._sides.tolerate(place, self._sides.rules.on_divergence, truncated)

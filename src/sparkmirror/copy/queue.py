@@ -87,7 +87,6 @@ class CopyQueue:
         self.leave_out: set[int] = set()  # records that the target refuses
         self.held_bytes = 0  # of queued batches
         self.held_records = 0  # queued or in flight
-        self.skipped = 0  # offsets of holes that are not filled
         self.widest: Hole | None = None  # of those that were queued since somebody looked
         self.left_out: list[Oversized] = []  # the same of records that are too large
         self.epoch = -1  # the source leader's, when it took the newest batch seen
@@ -252,9 +251,7 @@ class CopyQueue:
         """No record up to `end`. Neighbouring holes are one."""
         if end <= self.position:
             return
-        if not self.fills_holes:
-            self.skipped += end - self.position
-        else:
+        if self.fills_holes:
             before = self._items[-1] if self._items else None
             hole = Hole(before.first if isinstance(before, Hole) else self.position, end)
             if isinstance(before, Hole):

@@ -112,7 +112,7 @@ class Roster:
 
     def queue(self, cursor: Cursor, take: Callable[[], None], now: float) -> None:
         """Let a cursor queue what it was given, and see what that means: bytes held, holes, facts."""
-        before, records, skipped = cursor.held_bytes, cursor.queue.held_records, cursor.queue.skipped
+        before, records, passed = cursor.held_bytes, cursor.queue.held_records, cursor.source_next
         try:
             take()
         except ProtocolError as error:
@@ -123,8 +123,7 @@ class Roster:
         self.held_records += records
         if records > 0:
             self._average_bytes = size / records
-        if cursor.queue.skipped > skipped:
-            self.book.note_holes(cursor.place, cursor.queue.skipped - skipped, cursor.hint)
+        self._note_passed(cursor, passed)
         for offset, batch in cursor.queue.left_out:
             is_for_request = len(batch) > cursor.queue.largest_request
             fact = (facts.beyond_request if is_for_request else facts.too_large)(offset, len(batch))
@@ -176,7 +175,7 @@ class Roster:
         if cursor.is_misplaced or is_before:
             self._misplaced(cursor, now)
             return
-        records = queue.held_records
+        records, passed = queue.held_records, cursor.source_next
         try:
             cursor.take_answer(ready, base_offset)
         except MirrorError as fact:
@@ -187,6 +186,12 @@ class Roster:
             cursor.place, ready.first, base_offset, count=ready.records, size=ready.size,
             rebuilt=ready.rebuilt, standing=cursor.hint,
         )  # fmt: skip
+        self._note_passed(cursor, passed + ready.records)
+
+    def _note_passed(self, cursor: Cursor, expected: int) -> None:
+        """Offsets that it passed over without writing anything are holes that are not filled."""
+        if cursor.source_next > expected:
+            self.book.note_holes(cursor.place, cursor.source_next - expected, cursor.hint)
 
     def _misplaced(self, cursor: Cursor, now: float) -> None:
         """A batch that names its topic got into one that was made anew. What else is in flight will, too: when all of

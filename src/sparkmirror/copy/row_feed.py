@@ -23,7 +23,7 @@ from sparkmirror.batch.encode_rows import build_runs
 from sparkmirror.batch.header import read_header
 from sparkmirror.batch.records import read_records
 from sparkmirror.copy import facts
-from sparkmirror.copy.tail import Batch
+from sparkmirror.copy.tail import Batch, content_of
 
 RECORDS = 0
 
@@ -142,21 +142,25 @@ class RowFeed:
 
 
 class TailCheck:
-    """The target's last batch, against rows that are there already: what comes again must be the same."""
+    """The target's last batch, against rows that are there already: what comes again must be the same.
+
+    `end`: the number behind the row of the batch's last record. What compaction has removed is not compared.
+    """
 
     def __init__(self, partition: str, tail: Batch, end: int) -> None:
         self._partition = partition
-        self.first, self.end = end - tail.header.records, end
-        self._wanted = [(record.timestamp, record.content) for record in tail.records]
+        self._by_time = tail.by_time
+        header = tail.header
+        self.first, self.end = end - (header.end - header.first), end
+        self._wanted = {record.offset - header.first: content_of(record, self._by_time) for record in tail.records}
 
     def take(self, rows: pa.RecordBatch) -> None:
         rows = keep_offsets(rows, self.first, self.end)
         for run, codec in build_runs(rows, codec=0, limit=1 << 30):
             batch = seal(run, codec, -1, -1, -1)
-            found = [(record.timestamp, record.content) for record in read_records(read_header(batch), batch)]
-            begin = run.first - self.first
-            if found != self._wanted[begin : begin + run.records]:
-                raise facts.other_rows(self._partition, self.first, self.end)
+            for number, record in enumerate(read_records(read_header(batch), batch), run.first - self.first):
+                if number in self._wanted and self._wanted[number] != content_of(record, self._by_time):
+                    raise facts.other_rows(self._partition, self.first, self.end)
 
 
 def _numbered(rows: pa.RecordBatch, first: int) -> pa.RecordBatch:

@@ -22,7 +22,7 @@ from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.log_start import first_timestamp
 from sparkmirror.copy.place import Place, Position
-from sparkmirror.copy.position import WAITS, PositionFinder
+from sparkmirror.copy.position import PositionFinder
 from sparkmirror.copy.sides import Sides
 from sparkmirror.copy.slow_fill import SlowFill
 from sparkmirror.copy.source_view import ClusterView
@@ -189,19 +189,18 @@ class Scout:
         cursors = list(places)
         source_node, target_node = _leaders(places[cursors[0]])
         found = self._finder.find([places[c] for c in cursors])
-        if found:
+        if not all(isinstance(f, str) for f in found.values()):
             self._tell(
                 Connections(
                     {} if source_node in known[0] else {source_node: self._source.connect(source_node)},
                     {} if target_node in known[1] else {target_node: self._target.connect(target_node)},
                 )
             )
-        self._tell([Finding(c, places[c], WAITS) for i, c in enumerate(cursors) if i not in found])
-        plain = {i: f for i, f in found.items() if isinstance(f, MirrorError) or not (f.is_news or f.log_start)}
-        self._tell([Finding(cursors[i], places[cursors[i]], f) for i, f in plain.items()])
-        for index in found.keys() - plain.keys():
+        begun = {i: f for i, f in found.items() if isinstance(f, Position) and (f.is_news or f.log_start)}
+        self._tell([Finding(cursors[i], places[cursors[i]], f) for i, f in found.items() if i not in begun])
+        for index, position in begun.items():
             cursor = cursors[index]
-            self._pool.submit(self._safely, self._prepare, {cursor: (places[cursor], found[index])}, known)
+            self._pool.submit(self._safely, self._prepare, {cursor: (places[cursor], position)}, known)
 
     def _prepare(self, items: dict[Cursor, tuple[Place, Position]], _: object) -> None:
         for cursor, (place, position) in items.items():

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
+from sparkmirror.batch.header import BatchHeader
 from sparkmirror.copy import facts
 from sparkmirror.copy.lease import ALWAYS, CONTINUE, Rules
-from sparkmirror.copy.place import Place
+from sparkmirror.copy.place import Ends, Place
 from sparkmirror.copy.source_view import SourceView
-from sparkmirror.errors import MirrorError
+from sparkmirror.copy.tail import Batch, Tail, batches_of, is_without_gap, read_tail
+from sparkmirror.errors import MirrorError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.net.log import fetch_batch_at
+from sparkmirror.net.offsets import EARLIEST, LATEST, describe_producer, list_offsets
+
+
+class NotYetError(SparkmirrorError):
+    """Where a partition stands can't be said yet: the text says what is waited for, and it passes by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +35,67 @@ class Sides:
     def id_of(self, place: Place) -> int:
         return self.producer_id if place.producer_id is None else place.producer_id
 
-    def source_bounds(self, place: Place) -> tuple[int, int] | None:
-        return self.source.bounds(place.source, place.partition)
+    def source_bounds(self, place: Place) -> tuple[int, int]:
+        bounds = self.source.bounds(place.source, place.partition)
+        if bounds is None:
+            raise NotYetError("the source's leader does not say where its log begins and ends")
+        return bounds
 
-    def target_start(self, place: Place) -> int | None:
-        key = place.target_key
-        return list_offsets(self.target, {key: place.target_leader}, EARLIEST).get(key)
+    def target_start(self, place: Place) -> int:
+        return self._target_offset(place, EARLIEST, "begins")
 
-    def high_watermark(self, place: Place) -> int | None:
+    def high_watermark(self, place: Place) -> int:
+        return self._target_offset(place, LATEST, "can be read up to")
+
+    def _target_offset(self, place: Place, which: int, what: str) -> int:
         key = place.target_key
-        return list_offsets(self.target, {key: place.target_leader}, LATEST).get(key)
+        found = list_offsets(self.target, {key: place.target_leader}, which).get(key)
+        if found is None:
+            raise NotYetError(f"the target's leader does not say where its log {what}")
+        return found
+
+    # -- what stands in the target's log
+
+    def read_tail(self, place: Place, log_start: int, log_end: int, producer_id: int | None = None) -> Tail | None:
+        return read_tail(self.target, place.target, place.target_partition, log_start, log_end, producer_id)
+
+    def our_batches(self, place: Place, first: int, end: int) -> Iterator[Batch]:
+        return batches_of(self.target, place.target, place.target_partition, first, end, self.id_of(place))
+
+    def batch_at(self, place: Place, offset: int) -> BatchHeader | None:
+        """The batch that holds the offset, or the next one if there is none."""
+        found = fetch_batch_at(self.target, place.target, place.target_partition, offset)
+        return found and found[0]
+
+    def is_without_gap(self, place: Place, first: int, end: int) -> bool:
+        return is_without_gap(self.target, place.target, place.target_partition, first, end)
+
+    # -- what has to be waited for
+
+    def require_all_readable(self, place: Place, log_end: int) -> None:
+        """All that the leader holds is on its followers, too, so it can be read and stays."""
+        high = self.high_watermark(place)
+        if high != log_end:
+            raise behind(high, log_end)
+
+    def require_guarded(self, ends: Ends) -> None:
+        """A leader that remembers our producer refuses what an earlier lease sends late."""
+        if ends.state is None and not self.unguarded_ok():
+            raise NotYetError(
+                "the target's leader does not remember our producer, so a lease of an earlier driver could still "
+                "write: its end is waited for"
+            )
+
+    def refute(self, place: Place, ends: Ends, why: str) -> NoReturn:
+        """What was found can't be. If nothing has moved meanwhile, waiting does not help."""
+        key, leader = place.target_key, {place.target_key: place.target_leader}
+        states = describe_producer(self.target, leader, self.id_of(place))
+        log_ends = list_offsets(self.target, leader, LATEST, log_end=True)
+        if key in states and key in log_ends and Ends(states[key], log_ends[key]) == ends:
+            raise facts.position_unknown(why)
+        raise NotYetError("the target's log changes while it is looked at: somebody else's appends are waited for")
+
+    # -- policies
 
     def tolerate(self, place: Place, policy: str, fact: MirrorError) -> None:
         if policy != CONTINUE:
@@ -46,3 +105,11 @@ class Sides:
     def require_equal_or_auto(self, why: str) -> None:
         if self.rules.preserve == ALWAYS:
             raise facts.not_equal(why)
+
+
+def behind(high: int, log_end: int) -> NotYetError:
+    if high > log_end:
+        return NotYetError("the target's log grows while it is looked at: somebody else's appends are waited for")
+    return NotYetError(
+        f"the target's followers are behind its leader: its high watermark is {high}, its log ends at {log_end}"
+    )

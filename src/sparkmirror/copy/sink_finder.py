@@ -9,23 +9,22 @@ import pyarrow as pa
 
 from sparkmirror.copy import facts
 from sparkmirror.copy.beginning import Beginner
+from sparkmirror.copy.count_on import CountOn, target_next
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import LeasePartition, Rules
-from sparkmirror.copy.place import Place, Position
+from sparkmirror.copy.place import Ends, Place, Position
 from sparkmirror.copy.position import PositionFinder
 from sparkmirror.copy.row_feed import RowFeed, TailCheck
 from sparkmirror.copy.row_write import Found
-from sparkmirror.copy.sides import Sides
-from sparkmirror.copy.sink_position import MicroBatch, count_ahead, plan_base
+from sparkmirror.copy.sides import NotYetError, Sides
+from sparkmirror.copy.sink_position import MicroBatch, plan_base
 from sparkmirror.copy.source_view import RowsView
-from sparkmirror.copy.tail import data_batches, read_tail
+from sparkmirror.copy.tail import read_tail
 from sparkmirror.errors import MirrorError
 from sparkmirror.net.cluster import NO_TOPIC_ID, TopicInfo
-from sparkmirror.net.offsets import EARLIEST, LATEST, ProducerState, describe_producer, list_offsets
+from sparkmirror.net.offsets import EARLIEST, LATEST, describe_producer, list_offsets
 from sparkmirror.topology.right import TOPIC, Right
 from sparkmirror.topology.standing import Standing
-
-BEHIND = "the target's replicas are behind its leader"
 
 
 class SinkFinder:
@@ -90,65 +89,72 @@ class SinkFinder:
         )
 
     def _find_by_sequence(self, place: Place) -> Found | str:
+        place = replace(place, producer_id=self._producer_id)  # others may write there, too
         ends = self._ends(place)
-        if ends is None:
-            return "the target's leader does not say where the log ends"
-        state, log_end = ends
+        readable = self._offset(place, LATEST)
+        if ends is None or readable is None:
+            return "the target's leader does not say where its log ends"
         hint = place.hint
         if hint is None:
             new = Position(
-                next_offset=0, target_next=log_end, last_sequence=-1, translated="rows are numbered", is_news=True
+                next_offset=0, target_next=readable, last_sequence=-1, translated="rows are numbered", is_news=True
             )
             return Found(place, self._beginner.begin(place, new, lambda: -1))
-        if state is not None and not count_ahead(place.target.name, hint, state.last_sequence):
-            return Found(place, self._position(place, hint, 0, log_end, hint.last_sequence))
-        if self._offset(place, LATEST) != log_end:
-            return BEHIND
-        ours = [
-            batch
-            for batch in data_batches(self._target, place.target, place.partition, hint.target_end, log_end)
-            if batch.header.producer_id == self._producer_id
-        ]
-        last_sequence = ours[-1].header.last_sequence if ours else hint.last_sequence
-        if state is not None and last_sequence != state.last_sequence:
-            return BEHIND
-        written = sum(batch.header.records for batch in ours)
-        position = self._position(place, hint, written, log_end, last_sequence)
-        check = TailCheck(f"{place.target.name}-{place.partition}", ours[-1], position.next_offset) if ours else None
-        return Found(place, position, check)
+        if ends.state and (ends.last_sequence(), hint.target_end <= ends.log_end) == (hint.last_sequence, True):
+            return Found(place, self._position(place, hint, hint.next_offset, hint.target_end, hint.last_sequence))
+        try:
+            return self._count(place, hint, ends)
+        except NotYetError as why:
+            return str(why)
 
-    def _position(self, place: Place, hint: Standing, written: int, log_end: int, last_sequence: int) -> Position:
+    def _count(self, place: Place, hint: Standing, ends: Ends) -> Found:
+        sides = self._sides(hint.next_offset)
+        sides.require_all_readable(place, ends.log_end)
+        tally = CountOn(sides).tally(place, hint, ends)
+        if tally.written < 0:
+            raise facts.sink_target_truncated(place.target.name, ends.log_end, hint.target_end, tally.lost)
+        if tally.written and tally.tail is None:
+            raise facts.sink_position_unknown(f"{place.target.name}-{place.partition}", tally.written)
+        next_offset = hint.next_offset + tally.written
+        last_sequence = hint.last_sequence if tally.last_sequence is None else tally.last_sequence
+        position = self._position(place, hint, next_offset, target_next(place, hint, tally), last_sequence)
+        name, tail = f"{place.target.name}-{place.partition}", tally.tail
+        return Found(place, position, tail and TailCheck(name, tail, next_offset - tally.behind))
+
+    def _position(self, place: Place, hint: Standing, next_offset: int, target_next: int, sequence: int) -> Position:
         return Position(
-            next_offset=hint.next_offset + written,
-            target_next=log_end,
-            last_sequence=-1 if place.is_forgotten else last_sequence,
+            next_offset=next_offset,
+            target_next=target_next,
+            last_sequence=-1 if place.is_forgotten else sequence,
             translated=hint.translated,
         )
+
+    def _sides(self, first: int) -> Sides:
+        return Sides(RowsView(first), self._target, self._producer_id, self._rules, lambda: True)
 
     def _find_by_offset(self, place: Place, feed: RowFeed) -> Found | str:
         first = feed.first
         assert first is not None
-        sides = Sides(RowsView(first), self._target, self._producer_id, self._rules, lambda: True)
-        finder = PositionFinder(sides)
-        position = finder.find([place]).get(0)
-        if position is None:
-            return BEHIND
+        position = PositionFinder(self._sides(first)).find([place])[0]
+        if isinstance(position, str):
+            return position
         if isinstance(position, MirrorError):
-            raise position
+            raise facts.for_sink(position)
         position = self._beginner.begin(place, position, lambda: feed.first_timestamp)
         check = None
         if position.next_offset > first:
             start = self._offset(place, EARLIEST) or 0
             tail = read_tail(self._target, place.target, place.partition, start, position.target_next)
-            check = tail and TailCheck(f"{place.target.name}-{place.partition}", tail, tail.header.end)
+            last = tail and tail.data
+            check = last and TailCheck(f"{place.target.name}-{place.partition}", last, last.header.end)
         return Found(place, replace(position, is_news=False), check)
 
-    def _ends(self, place: Place) -> tuple[ProducerState | None, int] | None:
+    def _ends(self, place: Place) -> Ends | None:
         key = place.target_key
         leader = {key: place.target_leader}
         states = describe_producer(self._target, leader, self._producer_id)
         log_end = list_offsets(self._target, leader, LATEST, log_end=True).get(key)
-        return None if key not in states or log_end is None else (states[key], log_end)
+        return None if key not in states or log_end is None else Ends(states[key], log_end)
 
     def _offset(self, place: Place, which: int) -> int | None:
         key = place.target_key

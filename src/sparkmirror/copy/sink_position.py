@@ -14,11 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkmirror.copy import facts
-from sparkmirror.copy.queue import SEQUENCE_MASK
 from sparkmirror.topology.standing import Standing
-
-# Sequences wrap at 2^31. No micro-batch is half as long, so what seems to be ahead by more is behind.
-_MOST_AHEAD = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +35,6 @@ def plan_base(hint: Standing | None, now: MicroBatch) -> int:
     if hint.batch > now.batch:
         raise facts.older_batch(now.name, now.batch, hint.batch)
     return hint.batch_first if hint.batch == now.batch else hint.next_offset
-
-
-def count_ahead(topic: str, hint: Standing, last_sequence: int) -> int:
-    """How many rows the target's leader has beyond those of the progress record."""
-    ahead = (last_sequence - hint.last_sequence) & SEQUENCE_MASK
-    if ahead >= _MOST_AHEAD:
-        raise facts.target_truncated(topic, hint.target_end - (SEQUENCE_MASK + 1 - ahead), hint.target_end)
-    return ahead
 
 
 def check_count(partition: str, rows_end: int, written_end: int, base: int) -> None:

@@ -28,6 +28,11 @@ class Batch(NamedTuple):
     data: memoryview
 
     @property
+    def by_time(self) -> bool:
+        """Whether its records' times can be compared: a broker may have put its own in their place."""
+        return not self.header.is_log_append_time
+
+    @property
     def records(self) -> list[PlainRecord]:
         return read_records(self.header, self.data)
 
@@ -39,6 +44,11 @@ class Batch(NamedTuple):
         return [(record.offset, 1) for record in self.records]
 
 
+def content_of(record: PlainRecord, by_time: bool) -> tuple[int, bytes]:
+    """All that makes a record the same as another one."""
+    return record.timestamp if by_time else 0, record.content
+
+
 def data_batches(cluster: Cluster, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
     """Batches with records that begin in `first..end`, whoever wrote them."""
     for header, data in read_log(cluster, topic, partition, first, end):
@@ -46,16 +56,50 @@ def data_batches(cluster: Cluster, topic: TopicInfo, partition: int, first: int,
             yield Batch(header, data)
 
 
-def read_tail(cluster: Cluster, topic: TopicInfo, partition: int, log_start: int, log_end: int) -> Batch | None:
-    """The last batch with records; None if there are only markers, or nothing. Windows grow towards the start."""
+def batches_of(
+    cluster: Cluster, topic: TopicInfo, partition: int, first: int, end: int, producer_id: int
+) -> Iterator[Batch]:
+    """One producer's batches that end behind `first`, those among them that compaction has emptied."""
+    for header, data in read_log(cluster, topic, partition, first, end):
+        if not header.is_control and header.producer_id == producer_id and first < header.end and header.first < end:
+            yield Batch(header, data)
+
+
+def is_without_gap(cluster: Cluster, topic: TopicInfo, partition: int, first: int, end: int) -> bool:
+    """Whether compaction has removed nothing in `first..end`."""
+    for header, _ in read_log(cluster, topic, partition, first, end):
+        if header.first > first:
+            return False
+        first = header.end
+    return first >= end
+
+
+class Tail(NamedTuple):
+    """The end of a log: the last batch, and the last one that holds records.
+
+    The cleaner keeps a producer's last batch when it has removed all its records, so that its sequence stays known.
+    """
+
+    last: BatchHeader
+    data: Batch | None
+
+
+def read_tail(
+    cluster: Cluster, topic: TopicInfo, partition: int, log_start: int, log_end: int, producer_id: int | None = None
+) -> Tail | None:
+    """None if there are only markers, or nothing. Windows grow towards the start. `producer_id`: of its batches."""
+    last: BatchHeader | None = None
     begins = [max(log_start, log_end - window) for window in WINDOWS] + [log_start]
     for until, begin in pairwise([log_end, *begins]):
-        last = None
-        for header, data in read_log(cluster, topic, partition, begin, until):
-            if not header.is_control and header.records:
-                last = Batch(header, data)
-        if last or begin == log_start:
-            return last
+        found: BatchHeader | None = None
+        data: Batch | None = None
+        for header, batch in read_log(cluster, topic, partition, begin, until):
+            if not header.is_control and producer_id in (None, header.producer_id):
+                found = header
+                data = Batch(header, batch) if header.records else data
+        last = last or found
+        if last and (data or begin == log_start):
+            return Tail(last, data)
     return None
 
 

@@ -6,58 +6,69 @@ from collections.abc import Iterator
 
 from sparkmirror.batch.header import BatchHeader
 from sparkmirror.copy import evidence, facts
+from sparkmirror.copy.count_on import CountOn
 from sparkmirror.copy.first_place import FirstPlace
 from sparkmirror.copy.lease import NEVER
 from sparkmirror.copy.place import Ends, Place, Position
 from sparkmirror.copy.sides import Sides
-from sparkmirror.copy.tail import Batch, data_batches, read_tail
+from sparkmirror.copy.tail import Tail, data_batches
 from sparkmirror.errors import MirrorError
-from sparkmirror.topology.run import pair_up
 from sparkmirror.topology.standing import OTHERS, Standing
 
 
 class TailCheck:
-    """For where nobody else writes: `decide`. For translated offsets: `count_on`."""
+    """For where nobody else writes and offsets were equal so far."""
 
-    def __init__(self, sides: Sides, first: FirstPlace) -> None:
+    def __init__(self, sides: Sides, first: FirstPlace, counting: CountOn) -> None:
         self._sides = sides
         self._first = first
+        self._counting = counting
 
-    def decide(self, place: Place, ends: Ends) -> Position | None:
-        """From the target's last batch with records, where offsets were equal so far."""
+    def decide(self, place: Place, ends: Ends) -> Position:
+        """From the target's last batch."""
         hint = place.hint
         log_start = self._sides.target_start(place)
-        if log_start is None:
-            return None
         if hint and hint.target_end < 0:
             return self._after_predecessor(place, hint, ends, log_start)
+        if hint and ends.log_end < hint.target_end:
+            lost = facts.target_truncated(place.target.name, ends.log_end, hint.target_end)
+            self._sides.tolerate(place, self._sides.rules.on_divergence, lost)
         wanted = hint.log_start if hint else 0
         if ends.log_end <= wanted:
             return Position(
                 next_offset=wanted, target_next=ends.log_end, last_sequence=ends.last_sequence(), log_start=wanted
             )
-        tail = read_tail(self._sides.target, place.target, place.target_partition, log_start, ends.log_end)
-        if tail is None:
+        tail = self._sides.read_tail(place, log_start, ends.log_end)
+        if tail is None or (tail.data is None and hint is None):  # nothing says that offsets are equal
             return self._without_tail(place, ends, log_start)
-        if tail.header.producer_id != self._sides.producer_id:
+        if tail.last.producer_id != self._sides.producer_id:
             return self._after_foreign(place, ends, tail)
-        if ends.state and ends.state.last_sequence >= 0 and tail.header.last_sequence != ends.state.last_sequence:
-            return None
-        if hint and ends.log_end < hint.target_end:
-            lost = facts.target_truncated(place.target.name, ends.log_end, hint.target_end)
-            self._sides.tolerate(place, self._sides.rules.on_divergence, lost)
-        tail_epoch = evidence.compare(self._sides.source, place, tail)
-        next_offset = evidence.first_record(self._sides.source, place, tail.header.end, ends.log_end)
+        if ends.last_sequence() not in (-1, tail.last.last_sequence):
+            self._sides.refute(
+                place,
+                ends,
+                f"the target's leader remembers sequence {ends.last_sequence()} of our producer where its log ends in "
+                f"{tail.last.last_sequence}",
+            )
+        return self._behind(place, ends, tail, wanted)
+
+    def _behind(self, place: Place, ends: Ends, tail: Tail, log_start: int) -> Position:
+        """What we wrote up to the end of the last batch is there; behind it only markers may stand."""
+        tail_epoch = -1
+        if tail.data and tail.data.header.producer_id == self._sides.producer_id:
+            tail_epoch = evidence.compare(self._sides.source, place, tail.data)
+        next_offset = evidence.first_record(self._sides.source, place, tail.last.end, ends.log_end)
         why = ""
         if next_offset is not None:
             why = f"markers stand at target offsets where the source has records, from {next_offset} on"
             self._sides.require_equal_or_auto(why)
+        is_at_end = tail.data is not None and tail.data.header.end == ends.log_end
         return Position(
             next_offset=ends.log_end if next_offset is None else next_offset,
             target_next=ends.log_end,
-            last_sequence=ends.last_sequence(tail.header.last_sequence),
-            source_epoch=tail_epoch if tail.header.end == ends.log_end else -1,
-            log_start=wanted,
+            last_sequence=ends.last_sequence(tail.last.last_sequence),
+            source_epoch=tail_epoch if is_at_end else -1,
+            log_start=log_start,
             translated=why,
             equal_end=next_offset or 0,
             is_news=bool(why),
@@ -72,23 +83,22 @@ class TailCheck:
                 found.append((first, header.end))
         return found
 
-    def decide_anew(self, place: Place, ends: Ends) -> Position | None:
+    def decide_anew(self, place: Place, ends: Ends) -> Position:
         """In a topic that was made anew. Brokers that know topics by name have put into it what was under way to the
         one before: if nothing else is there it is removed, and the mirror begins behind it."""
         try:
             return self.decide(place, ends)
         except MirrorError as fact:
-            start = self._sides.source_bounds(place)
-            if fact.name not in facts.MISPLACED or start is None:
+            if fact.name not in facts.MISPLACED:
                 raise
             if any(header.producer_id != self._sides.id_of(place) for header in self._headers(place, ends)):
                 raise
-        if self._sides.high_watermark(place) != ends.log_end:
-            return None
+        self._sides.require_all_readable(place, ends.log_end)
+        start, _ = self._sides.source_bounds(place)
         why = f"the target topic was created anew while records were under way to it, up to its offset {ends.log_end}"
         self._sides.require_equal_or_auto(why)
         return Position(
-            next_offset=start[0],
+            next_offset=start,
             target_next=ends.log_end,
             last_sequence=ends.last_sequence(),
             log_start=ends.log_end,
@@ -97,16 +107,24 @@ class TailCheck:
         )
 
     def _headers(self, place: Place, ends: Ends) -> Iterator[BatchHeader]:
-        first = self._sides.target_start(place) or 0
+        first = self._sides.target_start(place)
         batches = data_batches(self._sides.target, place.target, place.target_partition, first, ends.log_end)
         return (batch.header for batch in batches)
 
     def _without_tail(self, place: Place, ends: Ends, log_start: int) -> Position:
         """The target kept no record. Then the progress record must say the same as its log end.
 
-        A log that begins at 0 and holds only markers is one whose source begins with a hole.
+        A log that begins at 0 and holds only markers is one whose source begins with a hole. One that was cut back is
+        what it was, up to there.
         """
         hint, state = place.hint, ends.state
+        if hint and ends.log_end < hint.target_end:
+            return Position(
+                next_offset=ends.log_end,
+                target_next=ends.log_end,
+                last_sequence=ends.last_sequence(),
+                log_start=hint.log_start,
+            )
         if log_start == 0 and evidence.first_record(self._sides.source, place, 0, ends.log_end) is None:
             return Position(next_offset=ends.log_end, target_next=ends.log_end, last_sequence=ends.last_sequence())
         agrees = hint and hint.target_end == ends.log_end
@@ -117,12 +135,12 @@ class TailCheck:
             )
         return Position.of(hint)
 
-    def _after_foreign(self, place: Place, ends: Ends, tail: Batch) -> Position | None:
+    def _after_foreign(self, place: Place, ends: Ends, tail: Tail) -> Position:
         """Somebody else wrote last: before us, as a MirrorMaker 2 that we follow, or into a mirrored topic."""
         hint = place.hint
         if hint is None:
             if ends.last_sequence() >= 0:
-                raise facts.foreign_writer(place.target.name, tail.header.first, ends.log_end)
+                raise facts.foreign_writer(place.target.name, tail.last.first, ends.log_end)
             return self._first.find(place, ends.log_end)
         self._sides.tolerate(
             place,
@@ -132,7 +150,7 @@ class TailCheck:
         why = f"others wrote into the target topic from offset {hint.target_end} on"
         self._sides.require_equal_or_auto(why)
         known = hint._replace(translated=why, equal_end=hint.target_end)
-        return self.count_on(place, known, ends, is_news=True)
+        return self._counting.decide(place, known, ends, is_news=True)
 
     def _after_predecessor(self, place: Place, hint: Standing, ends: Ends, log_start: int) -> Position:
         """A MirrorMaker 2 or an operator said which record comes next, and nothing of the target's offsets.
@@ -157,32 +175,4 @@ class TailCheck:
             translated=why,
             equal_end=OTHERS if why else 0,
             is_news=True,
-        )
-
-    def count_on(self, place: Place, hint: Standing, ends: Ends, *, is_news: bool = False) -> Position | None:
-        """Count our records behind the hint in the target, and as many in the source: there it goes on."""
-        ours = [
-            batch
-            for batch in data_batches(
-                self._sides.target, place.target, place.target_partition, max(hint.target_end, 0), ends.log_end
-            )
-            if batch.header.producer_id == self._sides.id_of(place)
-        ]
-        last_sequence = ours[-1].header.last_sequence if ours else hint.last_sequence
-        if ends.state and ends.state.last_sequence not in (-1, last_sequence):
-            return None
-        written = sum(batch.header.records for batch in ours)
-        skipped = evidence.skip_records(
-            self._sides.source, place, hint.next_offset, written, ours[-1] if ours else None
-        )
-        return Position(
-            next_offset=skipped.next_offset,
-            target_next=ends.log_end,
-            last_sequence=ends.last_sequence(last_sequence),
-            source_epoch=-1 if written else hint.source_epoch,
-            log_start=hint.log_start,
-            translated=hint.translated,
-            equal_end=hint.equal_end,
-            runs=tuple(pair_up(skipped.stretches, [stretch for batch in ours for stretch in batch.stretches])),
-            is_news=is_news,
         )

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 Stretch = tuple[int, int]  # offsets without a hole: the first and how many
+GONE = -(1 << 62)  # as the first offset: where these stood is not known any more
 
 
 class Run(NamedTuple):
@@ -35,14 +36,19 @@ class Run(NamedTuple):
 
 
 def pair_up(source: Sequence[Stretch], target: Sequence[Stretch]) -> list[Run]:
-    """The runs of two logs that hold the same records in the same order, up to the end of the shorter one."""
+    """The runs of two logs that hold the same records in the same order, up to the end of the shorter one.
+
+    What is GONE from the target has no run.
+    """
     runs: list[Run] = []
     here, there = list(reversed(source)), list(reversed(target))
     while here and there:
         (first, left), (stands, room) = here.pop(), there.pop()
         count = min(left, room)
         run = Run(first, stands, count)
-        if runs and runs[-1].goes_on_with(run):
+        if stands < 0:
+            pass
+        elif runs and runs[-1].goes_on_with(run):
             runs[-1] = runs[-1]._replace(length=runs[-1].length + count)
         else:
             runs.append(run)

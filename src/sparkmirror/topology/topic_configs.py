@@ -7,6 +7,10 @@
     Kafka's default               only if the filter wants defaults from the source (`use.defaults.from=source`)
     anything else                 yes
 
+A remote topic that the mirror makes keeps the times of records (`message.timestamp.type=CreateTime`), whatever its
+brokers' default is: their own times would stand in place of the source's. The filter leaves that key out unless a file
+says otherwise; then the source's value holds.
+
 What is removed on the source is removed on the target if the mirror had set it there; what a user set by hand stays.
 MirrorMaker 2 removes that, too, which `strict` asks for.
 """
@@ -23,6 +27,7 @@ from sparkmirror.topology.filters import ConfigPropertyFilter
 OF_TOPIC, OF_BROKER_FILE, DEFAULT = 1, 4, 5
 
 CLEANUP_POLICY = "cleanup.policy"
+TIMESTAMP_TYPE, CREATE_TIME = "message.timestamp.type", "CreateTime"
 # The copy raises these for a record that would not fit; they are not lowered again.
 _LIMITS = frozenset({"max.message.bytes", "message.timestamp.before.max.ms", "message.timestamp.after.max.ms"})
 
@@ -68,7 +73,7 @@ def plan_new_configs(source: Entries, known: Collection[str], chosen: ConfigProp
     """For a topic that is to be made, on brokers that know these configurations."""
     wanted = pick_configs(source, chosen)
     return ConfigChanges(
-        set={name: value for name, value in wanted.items() if name in known},
+        set={TIMESTAMP_TYPE: CREATE_TIME} | {name: value for name, value in wanted.items() if name in known},
         unknown=tuple(name for name in wanted if name not in known),
     )
 
@@ -83,6 +88,8 @@ def plan_config_changes(
 ) -> ConfigChanges:
     """`ours`: what the mirror has set on this topic before."""
     wanted = pick_configs(source, chosen)
+    if TIMESTAMP_TYPE in ours and chosen.should_replicate_config_property(TIMESTAMP_TYPE):
+        wanted.setdefault(TIMESTAMP_TYPE, CREATE_TIME)
     changed = {
         name: value
         for name, value in wanted.items()
@@ -99,6 +106,11 @@ def plan_config_changes(
         remove=tuple(sorted(unset & removable)),
         unknown=tuple(name for name in wanted if name not in target),
     )
+
+
+def puts_own_times(topic: Entries) -> bool:
+    """Whether its brokers put the time of the append in place of a record's own."""
+    return TIMESTAMP_TYPE in topic and topic[TIMESTAMP_TYPE].value != CREATE_TIME
 
 
 def _eligible(source: Entries, chosen: ConfigPropertyFilter) -> Iterator[tuple[str, ConfigEntry]]:

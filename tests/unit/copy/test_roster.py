@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from sparkmirror.copy.appender import Appended
 from sparkmirror.copy.cursor import State
 from sparkmirror.copy.lease import CONTINUE, FENCE_STEP, NOTHING, Errors, Rules
+from sparkmirror.copy.place import Position
 from sparkmirror.copy.receipt import GOES_ON, NOTED, WAITING
 from sparkmirror.protocol import codes
-from sparkmirror.protocol.produce import API_KEY
-from tests.support.rosters import A, B, appender_at, fetched, roster_of, settle
+from sparkmirror.protocol.produce import API_KEY, ProducedPartition
+from tests.support.rosters import PLACE, A, B, appender_at, fetched, roster_of, settle
 
 
 def test_a_hole_that_cannot_be_filled_is_seen_also_between_batches() -> None:
@@ -120,3 +122,23 @@ def test_a_partition_that_has_used_up_its_fences_waits_for_the_next_lease() -> N
     assert cursor.state is State.STOPPED and not roster.lost
     (said,) = roster.book.take()
     assert said.kind == WAITING and "next lease" in said.error
+
+
+def test_holes_of_translated_offsets_are_counted_once_when_what_is_before_them_is_there() -> None:
+    roster, cursor = roster_of(Rules())
+    appender, _ = appender_at(A)
+    here = Position(next_offset=0, target_next=0, last_sequence=-1, translated="why")
+    holes = []
+    for _ in range(2):
+        roster.settle(cursor, PLACE, here, 0.0)
+        roster.take_fetched(cursor, fetched(0, 5, 9), 0.0)
+        holes += [receipt.holes for receipt in roster.book.take()]
+        roster.lose(cursor, "the answer was lost", 0.0)
+    assert holes == []
+    roster.settle(cursor, PLACE, here, 0.0)
+    roster.take_fetched(cursor, fetched(0, 5, 9), 0.0)
+    for base in range(3):
+        ready = cursor.queue.pop_batch()
+        cursor.in_flight += 1
+        roster.take_event(appender, Appended(cursor, ready, ProducedPartition("t", 0, 0, base, 0, None)), 0.0)
+    assert [(r.source_first, r.records, r.holes) for r in roster.book.take()] == [(0, 1, 0), (5, 1, 4), (9, 1, 3)]

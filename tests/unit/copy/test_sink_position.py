@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkmirror.copy.sink_position import MicroBatch, check_count, count_ahead, plan_base
+from sparkmirror.copy.sink_position import MicroBatch, check_count, plan_base
 from sparkmirror.errors import MirrorError
 from sparkmirror.topology.standing import Standing
 
@@ -30,19 +30,6 @@ def test_another_checkpoint_is_refused(hint: Standing, name: str) -> None:
         plan_base(hint, NOW)
     assert caught.value.name == name
     assert "another name" in str(caught.value) or "a name of its own" in str(caught.value)
-
-
-def test_the_leaders_sequence_says_how_many_rows_are_there() -> None:
-    assert count_ahead("t", AFTER_SIX, 99) == 0
-    assert count_ahead("t", AFTER_SIX, 129) == 30
-    assert count_ahead("t", AFTER_SIX._replace(last_sequence=2**31 - 2), 3) == 5
-    assert count_ahead("t", Standing(0, -1, 500), 4) == 5
-
-
-def test_a_leader_that_has_less_was_truncated() -> None:
-    with pytest.raises(MirrorError, match="ends at 490 where it ended at 500") as caught:
-        count_ahead("t", AFTER_SIX, 89)
-    assert caught.value.name == "target-truncated"
 
 
 def test_a_replay_with_fewer_rows_is_named() -> None:

@@ -373,7 +373,9 @@ def test_a_flow_needs_its_topics_on_both_sides_and_its_internal_ones() -> None:
     assert {topic for side, topic in needs if side == "a"} == {"t", "mm2-offset-syncs.b.internal"}
     assert needs["a", "t"].must == ("READ",), "configurations are nobody's concern"
     assert needs["b", "a.t"].must == ("WRITE",)
-    assert needs["b", "a.t"].shape == TopicShape("a.t", 3, 2, {"retention.ms": "9"})
+    assert needs["b", "a.t"].shape == TopicShape(
+        "a.t", 3, 2, {"message.timestamp.type": "CreateTime", "retention.ms": "9"}
+    )
     assert needs["b", "a.t"].should.keys() == {"READ", "ALTER", "DELETE"}
     assert needs["b", "mm2-claims.a.internal"].factor_key == "offset.storage.replication.factor"
 

@@ -10,12 +10,14 @@ from sparkmirror.topology.topic_configs import (
     DEFAULT,
     OF_BROKER_FILE,
     OF_TOPIC,
+    TIMESTAMP_TYPE,
     ConfigChanges,
     ConfigEntry,
     plan_config_changes,
     plan_new_configs,
 )
 
+OWN_TIMES = {TIMESTAMP_TYPE: "CreateTime"}
 PLAIN = DefaultConfigPropertyFilter.of(["excluded.*"])
 FROM_SOURCE = DefaultConfigPropertyFilter.of([], "source")
 
@@ -35,18 +37,31 @@ def defaults(*names: str) -> dict[str, ConfigEntry]:
 
 
 def test_a_new_topic_gets_what_the_source_sets_and_the_filter_lets_through() -> None:
-    assert plan_new_configs(SOURCE, SOURCE, PLAIN) == ConfigChanges(set={"set": "1", "dynamic": "2"})
+    assert plan_new_configs(SOURCE, SOURCE, PLAIN) == ConfigChanges(set=OWN_TIMES | {"set": "1", "dynamic": "2"})
 
 
 def test_with_defaults_from_the_source_these_are_set_too() -> None:
     changes = plan_new_configs(SOURCE, SOURCE, FROM_SOURCE)
-    assert set(changes.set) == {"set", "dynamic", "default", "excluded.one"}
+    assert set(changes.set) == {"set", "dynamic", "default", "excluded.one", TIMESTAMP_TYPE}
 
 
 def test_what_the_targets_brokers_do_not_know_is_left_out_and_said() -> None:
-    assert plan_new_configs(SOURCE, {"set"}, PLAIN) == ConfigChanges(set={"set": "1"}, unknown=("dynamic",))
+    assert plan_new_configs(SOURCE, {"set"}, PLAIN) == ConfigChanges(set=OWN_TIMES | {"set": "1"}, unknown=("dynamic",))
     changes = plan_config_changes(SOURCE, defaults("set"), PLAIN)
     assert (changes.set, changes.unknown) == ({"set": "1"}, ("dynamic",))
+
+
+def test_a_new_topic_keeps_the_times_of_records_unless_the_file_wants_the_sources_way() -> None:
+    source = {TIMESTAMP_TYPE: ConfigEntry("LogAppendTime", OF_TOPIC)}
+    usual, every = DefaultConfigPropertyFilter.of([TIMESTAMP_TYPE]), DefaultConfigPropertyFilter.of([])
+    assert plan_new_configs(source, source, usual).set == OWN_TIMES
+    assert plan_new_configs(source, source, every).set == {TIMESTAMP_TYPE: "LogAppendTime"}
+    assert plan_new_configs({}, {}, every).set == OWN_TIMES, "also of a source that shows none"
+    made = {TIMESTAMP_TYPE: ConfigEntry("CreateTime", OF_TOPIC)}
+    for chosen in (usual, every):
+        assert not plan_config_changes(defaults(TIMESTAMP_TYPE), made, chosen, ours=set(made), strict=True)
+    by_hand = {TIMESTAMP_TYPE: ConfigEntry("LogAppendTime", OF_TOPIC)}
+    assert not plan_config_changes(defaults(TIMESTAMP_TYPE), by_hand, usual, ours=set(made))
 
 
 def test_only_what_differs_is_written() -> None:

@@ -1,0 +1,81 @@
+"""Where offsets are translated and progress is old or lost, what is left of the target's log says where it goes on."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+
+import pytest
+
+from sparkmirror.copy.lease import NEVER, LeasePartition, Rules
+from sparkmirror.topology.standing import Standing
+from tests.conftest import Pair
+from tests.support.kafka_client import create_topic, produce, read_all
+from tests.support.leases import Copied, ends, new_producer_id, plan_lease, run_alone, run_lease
+from tests.support.source_logs import remove_records
+
+pytestmark = pytest.mark.timeout(60)
+
+TRANSLATED = Rules(preserve=NEVER)
+RECORD_BYTES, RECORDS = 500_000, 60
+
+
+def write(servers: str, topic: str, first: int, end: int) -> None:
+    produce(servers, topic, ({"value": b"%d" % i} for i in range(first, end)))
+
+
+def copied_unheard(pair: Pair, topic: str, producer_id: int) -> dict[tuple[str, int], Standing]:
+    """50 records are known to be copied, 50 more were copied in two batches and nobody was told."""
+    create_topic(pair.source, topic)
+    create_topic(pair.target, topic)
+    write(pair.source, topic, 0, 50)
+    known = run_lease(pair.source, pair.target, topic, producer_id, rules=TRANSLATED).standings
+    hints = known
+    for first in (50, 75):
+        write(pair.source, topic, first, first + 25)
+        hints = run_lease(pair.source, pair.target, topic, producer_id, hints=hints, rules=TRANSLATED).standings
+    return known
+
+
+def test_retention_that_passed_the_known_place_leaves_enough_to_count(pair: Pair, topic: str) -> None:
+    producer_id = new_producer_id(pair.target)
+    known = copied_unheard(pair, topic, producer_id)
+    remove_records(pair.target, topic, 80)
+    write(pair.source, topic, 100, 110)
+    again = run_lease(pair.source, pair.target, topic, producer_id, hints=known, rules=TRANSLATED, seconds=5)
+    assert again.facts == []
+    assert [r.value for r in read_all(pair.target, topic)[0]] == [b"%d" % i for i in range(80, 110)]
+
+
+def test_where_retention_left_nothing_to_compare_it_stops_by_name(pair: Pair, topic: str) -> None:
+    producer_id = new_producer_id(pair.target)
+    known = copied_unheard(pair, topic, producer_id)
+    remove_records(pair.target, topic, 100)
+    stopped = run_lease(pair.source, pair.target, topic, producer_id, hints=known, rules=TRANSLATED, seconds=5)
+    assert [" stopped position-unknown: 50 records of the source" in fact for fact in stopped.facts] == [True]
+
+
+def test_counting_a_long_log_takes_little_memory(pair: Pair, topic: str) -> None:
+    """Of a merged partition whose progress was lost: all of it is counted."""
+    producer_id, dice = new_producer_id(pair.target), random.Random(0)
+    create_topic(pair.source, topic)
+    create_topic(pair.target, topic)
+    produce(pair.source, topic, ({"value": dice.randbytes(RECORD_BYTES)} for _ in range(RECORDS)))
+
+    def copy() -> Copied:
+        place = LeasePartition(
+            topic=topic, partition=0, remote=topic, onto=0, producer_id=producer_id, stop_at=ends(pair.source, topic)[0]
+        )
+        return run_alone(plan_lease(pair.source, pair.target, producer_id, [place], Rules(), 20))
+
+    assert copy().total("records") == RECORDS
+    tracemalloc.start()
+    try:
+        found = copy()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.facts == [] and found.total("records") == 0
+    assert found.standings[topic, 0].next_offset == RECORDS
+    print(f"peak {peak >> 20} MB for a log of {RECORDS * RECORD_BYTES >> 20} MB")
+    assert peak < RECORDS * RECORD_BYTES / 3
