@@ -15,6 +15,7 @@ from sparkmirror.control.discovery import Landscape, Place, count_partitions, pi
 from sparkmirror.control.step import admin_step
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.internal_topics import complete_configs
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import delete_topic
@@ -50,6 +51,7 @@ class Upkeep:
         self._acls = AclSync(flow, source, target, selector)
         self._next_configs = self._next_acls = 0.0
         self._said: dict[str, str] = {}
+        self._completed: set[str] = set()  # internal topics that have what keeps them small
         self._missed: set[str] = set()  # remote topics whose source was gone at the last look
         self.has_heartbeats = False
 
@@ -95,6 +97,9 @@ class Upkeep:
             cluster, metadata = (self._source, here) if topic.on_source else (self._target, there)
             problem = why_not_made(cluster, metadata, topic)
             self._say(topic.name, problem)
+            if topic.name in metadata.topics and topic.name not in self._completed:
+                complete_configs(cluster, topic.name, topic.configs)
+                self._completed.add(topic.name)
             if topic.name == policy.heartbeats_topic():
                 self.has_heartbeats = not problem
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Metadata
-from sparkmirror.net.topics import create_topic
+from sparkmirror.net.internal_topics import create_internal_topic
+from sparkmirror.net.topics import TopicShape
 from sparkmirror.protocol import codes
 from sparkmirror.topology.factors import why_impossible
 from sparkmirror.topology.internal_topics import InternalTopicPlan
@@ -21,7 +22,8 @@ def why_not_made(cluster: Cluster, metadata: Metadata, topic: InternalTopicPlan)
     if impossible:
         return f"topic {topic.name} can't be made: {impossible}"
     try:
-        create_topic(cluster, topic.name, topic.partitions, topic.replication_factor, topic.configs)
+        shape = TopicShape(topic.name, topic.partitions, topic.replication_factor, topic.configs)
+        create_internal_topic(cluster, shape)
     except BrokerError as error:
         if error.code not in _TOLERATED:
             raise
