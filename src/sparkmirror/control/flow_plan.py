@@ -19,7 +19,7 @@ from sparkmirror.offsets.topic_memory import TopicMemory
 from sparkmirror.sync.acls import AclSync
 from sparkmirror.sync.configs import ConfigSync
 from sparkmirror.sync.deletes import is_gone, plan_deletes
-from sparkmirror.sync.topics import TopicMaker, unknown_text
+from sparkmirror.sync.topics import TopicMaker, left_out_text
 from sparkmirror.topology.acls import OPERATIONS, Acl
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.factors import why_impossible
@@ -150,8 +150,8 @@ class _Planner:
         changes, refused = sync.plan(remotes, lambda remote: self._memory.names_set(remote, ids[remote]))
         self._notes += map(str, refused)
         for remote, change in changes.items():
-            if change.unknown:
-                self._notes.append(f"{remote}: {unknown_text(change, self._flow.target.alias)}")
+            if left_out := left_out_text(change, self._flow.target.alias):
+                self._notes.append(f"{remote}: {left_out}")
             for name, value in change.set.items():
                 yield self._change(SET, remote, f"{name}={value}", {name: value})
             for name in change.remove:

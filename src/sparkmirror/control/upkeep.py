@@ -25,7 +25,7 @@ from sparkmirror.sync.acls import AclSync
 from sparkmirror.sync.configs import ConfigSync
 from sparkmirror.sync.deletes import is_gone, plan_deletes
 from sparkmirror.sync.internal_topics import why_not_made
-from sparkmirror.sync.topics import unknown_text
+from sparkmirror.sync.topics import left_out_text
 from sparkmirror.topology.internal_topics import plan_internal_topics
 from sparkmirror.topology.select import TopicSelector
 from sparkmirror.topology.standing import Standing
@@ -113,8 +113,8 @@ class Upkeep:
         for error in refused:
             self._say(str(error), str(error))
         for remote, change in changes.items():
-            unknown = unknown_text(change, self._flow.target.alias)
-            self._say(f"configurations of {remote}", unknown and f"topic {remote}: {unknown}")
+            left_out = left_out_text(change, self._flow.target.alias)
+            self._say(f"configurations of {remote}", left_out and f"topic {remote}: {left_out}")
         self._apply_configs(self._hold_back_compaction(changes, remotes, seen, standing), ids)
 
     def _apply_configs(self, changes: Mapping[str, ConfigChanges], ids: Mapping[str, str]) -> None:

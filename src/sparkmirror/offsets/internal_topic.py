@@ -19,7 +19,7 @@ from sparkmirror.net.log import append_batch, format_topic_id, read_logs
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import TopicShape
 from sparkmirror.protocol import codes
-from sparkmirror.topology.internal_topics import COMPACTED
+from sparkmirror.topology.internal_topics import COMPACTED, SPARE
 
 SETTLE_S = 10.0
 BATCH_BYTES = 512 << 10
@@ -51,7 +51,7 @@ class InternalTopic:
     ) -> None:
         self.name = name
         self._cluster = cluster
-        self._shape = TopicShape(name, partitions, replication_factor, configs or COMPACTED)
+        self._shape = TopicShape(name, partitions, replication_factor, configs or COMPACTED, SPARE)
         self._info: TopicInfo | None = None
 
     def ensure(self) -> None:

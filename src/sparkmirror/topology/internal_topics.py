@@ -27,17 +27,13 @@ SMALL = {"segment.bytes": str(1 << 20)}
 COMPACTED = COMPACT | SMALL
 # A release of the lead is void if another driver leads: for as long as that can matter both records must stand.
 CLAIM_CONFIGS = COMPACTED | {"min.compaction.lag.ms": "600000"}
-_SPARE = ("segment.bytes", "min.compaction.lag.ms")  # which a topic can do without
-
-
-def needed_configs(configs: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in configs.items() if name not in _SPARE}
+SPARE = frozenset({"segment.bytes", "min.compaction.lag.ms"})  # which a topic can do without
 
 
 def lacking_configs(configs: Mapping[str, str], entries: Entries) -> dict[str, str]:
     """What a topic can do without, and is not set on the topic itself."""
     ours = {name for name, entry in entries.items() if entry.source == OF_TOPIC}
-    return {name: value for name, value in configs.items() if name in _SPARE and name not in ours}
+    return {name: value for name, value in configs.items() if name in SPARE and name not in ours}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
