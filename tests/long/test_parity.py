@@ -162,6 +162,10 @@ def test_side_by_side(clusters: dict[str, str]) -> None:
     # Connect's configurations are nobody's here, and claims are ours alone.
     assert theirs.topics.keys() - ours.topics.keys() == {"mm2-configs.A.internal"}
     assert ours.topics.keys() - theirs.topics.keys() == {"mm2-claims.A.internal"}
+    # Topics that a driver reads from their beginning have small segments.
+    small = {"A.checkpoints.internal", "mm2-offsets.A.internal", "mm2-status.A.internal"}
+    for name in small:
+        assert ours.topics[name].configs.pop("segment.bytes") == "1048576"
     assert {n for n in theirs.topics.keys() & ours.topics.keys() if theirs.topics[n] != ours.topics[n]} == {"A.kept"}
     # What somebody set by hand on a remote topic stays here.
     assert theirs.topics["A.kept"] == Topic(3, 1, {"retention.ms": "7200000"})

@@ -165,11 +165,12 @@ class InternalTopic:
 
 
 def newest(records: Iterable[InternalRecord]) -> Iterable[InternalRecord]:
-    """The last record of each key, as compaction would leave them, and in the order of their offsets."""
-    found: dict[bytes | None, InternalRecord] = {}
+    """The last record of each key in its partition, as compaction would leave them; by partition in order."""
+    found: dict[tuple[int, bytes | None], InternalRecord] = {}
     for record in records:
-        found.pop(record.key, None)
-        found[record.key] = record
+        place = record.partition, record.key
+        found.pop(place, None)
+        found[place] = record
     return found.values()
 
 

@@ -317,6 +317,13 @@ def test_a_topic_that_a_policy_forbids_is_no_matter_of_rights() -> None:
     assert only(judge_rights(facts, clusters())).level is Level.PASS
 
 
+def test_a_topic_that_can_be_made_without_tiered_storage_is_a_warning() -> None:
+    error = BrokerError(codes.INVALID_CONFIG, "Tiered Storage functionality is disabled in the broker")
+    verdict = only(judge_topics(flow_facts(remotes={"t": "a.t"}, unfit={"b": {"a.t": error}})))
+    assert verdict.level is Level.WARN and "a.t can be made on b only without" in verdict.said
+    assert "Tiered Storage" in verdict.said
+
+
 def test_a_flow_without_topics_is_a_warning() -> None:
     assert only(judge_topics(flow_facts())).level is Level.WARN
 

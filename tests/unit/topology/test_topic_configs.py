@@ -49,6 +49,12 @@ def test_what_the_targets_brokers_do_not_know_is_left_out_and_said() -> None:
     assert (changes.set, changes.unknown) == ({"set": "1"}, ("dynamic",))
 
 
+def test_changes_without_some_names_neither_set_nor_remove_them() -> None:
+    changes = ConfigChanges(set={"a": "1", "b": "2"}, remove=("c", "d"))
+    assert changes.names_of({"d", "a", "x"}) == ["a", "d"]
+    assert changes.without("a", "d") == ConfigChanges(set={"b": "2"}, remove=("c",))
+
+
 def test_only_what_differs_is_written() -> None:
     target = defaults(*SOURCE) | {"set": ConfigEntry("1", OF_TOPIC), "dynamic": ConfigEntry("9", OF_TOPIC)}
     assert plan_config_changes(SOURCE, target, PLAIN) == ConfigChanges(set={"dynamic": "2"})

@@ -16,6 +16,7 @@ from tests.support.kafka_client import await_condition, create_topic, produce, w
 from tests.support.local_mirror import mirroring
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs.log_start import remove_records
+from tests.support.source_logs.transactions import make_transactions
 from tests.support.tiered import local_segments, tiered_cluster
 from tests.support.topic_admin import change_configs, topic_configs
 
@@ -30,14 +31,13 @@ def tiered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
         yield cluster
 
 
-def write_remote(cluster: KafkaCluster, topic: str, *, first: int = 0) -> None:
-    """A log of several segments, of which the broker has only the last."""
-    create_topic(cluster.bootstrap_servers, topic, 1, config=SETTINGS)
-    records = ({"key": b"%d" % i, "value": bytes([i % 256]) * 5000, "partition": 0} for i in range(1000))
-    produce(cluster.bootstrap_servers, topic, records, **{"linger.ms": 5})
-    await_condition(lambda: local_segments(cluster, topic)[0] > 0, "segments that are only remote", 60)
-    if first:
-        remove_records(cluster.bootstrap_servers, topic, first)
+def await_remote(cluster: KafkaCluster, topic: str, partitions: int = 1, first: int = 0) -> None:
+    """Until the broker itself has only the end of each log."""
+
+    def is_remote() -> bool:
+        return all(local_segments(cluster, topic, p)[0] > first for p in range(partitions))
+
+    await_condition(is_remote, "segments that are only remote", 60)
 
 
 def test_remote_segments_are_copied_to_a_target_that_has_none(
@@ -48,22 +48,28 @@ def test_remote_segments_are_copied_to_a_target_that_has_none(
     java_reader: JavaReader,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    write_remote(tiered, topic)
-    file = write_flow(tmp_path, tiered.bootstrap_servers, pair.target, topic, OFTEN)
+    source = tiered.bootstrap_servers
+    made = make_transactions(
+        source, topic, partitions=3, transactions=250, producers=4, span=1, value_bytes=10_000, config=SETTINGS
+    )
+    await_remote(tiered, topic, partitions=3)
+    file = write_flow(tmp_path, source, pair.target, topic, OFTEN)
     said = "takes no local.retention.bytes, remote.storage.enable"
     assert f"{topic}: cluster B {said}" in run_command("plan", str(file)).stdout
     assert f"{topic} can be made on B only without" in run_command("doctor", str(file)).stdout
     with mirroring(file) as mirror:
-        mirror.await_topics(1)
+        mirror.await_topics(3)
         mirror.catch_up(topic)
         remote = f"{mirror.flow.source.alias}.{topic}"
         assert f"topic {remote}: cluster B {said}" in caplog.text
         others = {name: value for name, value in SETTINGS.items() if name not in TIERED}
         assert topic_configs(pair.target, remote) == others
-        change_configs(tiered.bootstrap_servers, topic, {"retention.ms": "964000000", "local.retention.bytes": "2"})
+        change_configs(source, topic, {"retention.ms": "964000000", "local.retention.bytes": "2"})
         await_condition(lambda: topic_configs(pair.target, remote)["retention.ms"] == "964000000", "the change")
-    assert local_segments(tiered, topic)[0] > 0
-    assert_same_log(java_reader, tiered.bootstrap_servers, topic, pair.target, remote, beginnings=True, ends=True)
+    assert made.aborted > 0
+    assert_same_log(
+        java_reader, source, topic, pair.target, remote, mirrored="read_committed", beginnings=True, ends=True
+    )
 
 
 def test_a_target_with_remote_storage_gets_its_settings_and_the_same_log_start(
@@ -71,14 +77,18 @@ def test_a_target_with_remote_storage_gets_its_settings_and_the_same_log_start(
 ) -> None:
     """From the cluster to itself, under another name."""
     servers = tiered.bootstrap_servers
-    write_remote(tiered, topic, first=300)
+    create_topic(servers, topic, 1, config=SETTINGS)
+    records = ({"key": b"%d" % i, "value": bytes([i % 256]) * 5000, "partition": 0} for i in range(1000))
+    produce(servers, topic, records)
+    await_remote(tiered, topic)
+    remove_records(servers, topic, 300)
     file = write_flow(tmp_path, servers, servers, topic, OFTEN)
     with mirroring(file) as mirror:
         mirror.await_topics(1)
         mirror.catch_up(topic)
         remote = f"{mirror.flow.source.alias}.{topic}"
         assert topic_configs(servers, remote) == SETTINGS
-        await_condition(lambda: local_segments(tiered, remote)[0] > 300, "remote segments of the target", 60)
+        await_remote(tiered, remote, first=300)
         produce(servers, topic, ({"value": b"more", "partition": 0} for _ in range(10)))
         mirror.hints.clear()
         mirror.catch_up(topic)
