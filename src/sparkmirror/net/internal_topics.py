@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.configs import describe_topic_configs, set_topic_configs
-from sparkmirror.net.topics import TopicShape, make_topic
+from sparkmirror.net.topics import TopicShape, create_topic
 from sparkmirror.protocol import codes
 from sparkmirror.topology.internal_topics import lacking_configs
 
@@ -21,11 +21,11 @@ log = logging.getLogger("sparkmirror.topics")
 def create_internal_topic(cluster: Cluster, shape: TopicShape) -> None:
     """With all of its configurations, or with those that it needs."""
     try:
-        make_topic(cluster, shape)
+        create_topic(cluster, shape)
     except BrokerError as error:
         if error.code not in codes.UNFIT_CONFIG:
             raise
-        make_topic(cluster, shape.bare())
+        create_topic(cluster, shape.bare())
         _say_grows(cluster, shape.name, lacking_configs(shape.configs, {}), error)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
@@ -27,7 +28,7 @@ class TopicShape(NamedTuple):
     name: str
     partitions: int
     replication_factor: int
-    configs: Mapping[str, str]
+    configs: Mapping[str, str] = MappingProxyType({})
     spare: Collection[str] = ()
 
     def bare(self) -> TopicShape:
@@ -68,19 +69,8 @@ def validate_topics(cluster: Cluster, shapes: Sequence[TopicShape]) -> dict[str,
     return found
 
 
-def create_topic(
-    cluster: Cluster,
-    name: str,
-    partitions: int,
-    replication_factor: int,
-    configs: Mapping[str, str] | None = None,
-) -> bytes | None:
+def create_topic(cluster: Cluster, shape: TopicShape) -> bytes | None:
     """Create a topic; its id (zeros from brokers that have none), or None if somebody else was faster."""
-    return make_topic(cluster, TopicShape(name, partitions, replication_factor, configs or {}))
-
-
-def make_topic(cluster: Cluster, shape: TopicShape) -> bytes | None:
-    """The same of a shape."""
     name = shape.name
     request = CreateTopicsRequest(
         topics=[_creatable(shape)],

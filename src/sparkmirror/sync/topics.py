@@ -10,7 +10,7 @@ from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.configs import Described, describe_topic_configs
 from sparkmirror.net.offsets import EARLIEST, list_offsets
-from sparkmirror.net.topics import TopicShape, fit_topics, make_topic
+from sparkmirror.net.topics import TopicShape, create_topic, fit_topics
 from sparkmirror.protocol import codes
 from sparkmirror.topology.choose import choose_config_filter
 from sparkmirror.topology.factors import plan_factor, why_impossible
@@ -49,7 +49,7 @@ class TopicMaker:
 
     def make(self, new: NewTopic) -> bytes | None:
         """The new topic's id; None if somebody else was faster."""
-        return make_topic(self._target, _shape(new))
+        return create_topic(self._target, _shape(new))
 
     def _plan_one(
         self,
