@@ -28,7 +28,7 @@ from sparkmirror.net.topics import TopicShape
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.metadata import BrokerPlace
 from sparkmirror.topology.acls import OPERATIONS
-from sparkmirror.topology.topic_configs import DEFAULT, OF_BROKER_FILE, OF_TOPIC, ConfigEntry
+from sparkmirror.topology.topic_configs import DEFAULT, OF_BROKER_FILE, OF_TOPIC, TIERED, ConfigEntry
 from tests.support.flow_text import flow_of
 
 NEWEST = {1: (4, 18), 47: (0, 0), 55: (0, 2), 61: (0, 0)}
@@ -380,7 +380,7 @@ def test_a_flow_needs_its_topics_on_both_sides_and_its_internal_ones() -> None:
     assert {topic for side, topic in needs if side == "a"} == {"t", "mm2-offset-syncs.b.internal"}
     assert needs["a", "t"].must == ("READ",), "configurations are nobody's concern"
     assert needs["b", "a.t"].must == ("WRITE",)
-    assert needs["b", "a.t"].shape == TopicShape("a.t", 3, 2, {"retention.ms": "9"})
+    assert needs["b", "a.t"].shape == TopicShape("a.t", 3, 2, {"retention.ms": "9"}, TIERED)
     assert needs["b", "a.t"].should.keys() == {"READ", "ALTER", "DELETE"}
     assert needs["b", "mm2-claims.a.internal"].factor_key == "offset.storage.replication.factor"
 
