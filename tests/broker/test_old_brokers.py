@@ -22,7 +22,7 @@ from sparkmirror.net.offsets import (
     fetch_epoch_ends,
     list_offsets,
 )
-from sparkmirror.net.topics import create_topic
+from sparkmirror.net.topics import TopicShape, create_topic
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.internal_topic import InternalTopic
 from sparkmirror.protocol import codes, fetch, produce
@@ -47,7 +47,7 @@ def connect(cluster: KafkaCluster) -> Cluster:
 
 def make_topic(cluster: Cluster, name: str, partitions: int = 1) -> TopicInfo:
     """A new topic whose leaders know that they lead."""
-    create_topic(cluster, name, partitions, 1)
+    create_topic(cluster, TopicShape(name, partitions, 1))
 
     def look() -> TopicInfo:
         return cluster.fetch_metadata([name]).topics[name]
@@ -80,7 +80,7 @@ def test_topics_have_ids_where_the_broker_has_them(cluster: Cluster, versioned: 
     assert sorted(info.leaders) == [0, 1, 2]
     assert (info.topic_id == NO_TOPIC_ID) == (versioned.version == "2.4.1")
     with pytest.raises(BrokerError) as caught:
-        create_topic(cluster, "not a name", 1, 1)
+        create_topic(cluster, TopicShape("not a name", 1, 1))
     assert caught.value.code == 17  # INVALID_TOPIC_EXCEPTION
 
 
@@ -187,12 +187,12 @@ def test_topics_without_ids_are_named_though_the_broker_knows_ids() -> None:
 def test_controller_that_moved_is_found() -> None:
     """With ZooKeeper only the controller makes topics, and one that was restarted is it no more."""
     with KafkaCluster(2, version="2.4.1") as brokers, connect(brokers) as cluster:
-        create_topic(cluster, "before", 1, 1)
+        create_topic(cluster, TopicShape("before", 1, 1))
         first = cluster.fetch_metadata([]).controller
         (broker,) = [b for b in brokers.brokers if b.id == first]
         broker.stop()
         broker.start()
         broker.wait_ready(sees=frozenset({1, 2}))
-        create_topic(cluster, "after", 1, 1)
+        create_topic(cluster, TopicShape("after", 1, 1))
         await_condition(lambda: not cluster.fetch_metadata(["after"]).topics["after"].error, "the new topic")
         assert cluster.fetch_metadata([]).controller != first

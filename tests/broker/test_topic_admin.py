@@ -7,7 +7,7 @@ from sparkmirror.net.acls import describe_topic_acls
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.configs import change_topic_configs, describe_topic_configs
-from sparkmirror.net.topics import create_topic, delete_topic, extend_topic
+from sparkmirror.net.topics import TopicShape, create_topic, delete_topic, extend_topic
 from sparkmirror.protocol import codes
 from sparkmirror.topology.topic_configs import OF_TOPIC, ConfigChanges
 from tests.support.kafka_client import await_condition
@@ -20,8 +20,8 @@ def set_on(cluster: Cluster, topic: str) -> dict[str, str | None]:
 
 def test_every_version_takes_what_the_mirror_does_to_topics(versioned: KafkaCluster, topic: str) -> None:
     with Cluster(ClusterAddress(alias="V", bootstrap=(versioned.bootstrap_servers,))) as cluster:
-        assert create_topic(cluster, topic, 2, -1, {"retention.ms": "1000"}) is not None
-        assert create_topic(cluster, topic, 2, -1) is None
+        assert create_topic(cluster, TopicShape(topic, 2, -1, {"retention.ms": "1000"})) is not None
+        assert create_topic(cluster, TopicShape(topic, 2, -1)) is None
         await_condition(lambda: set_on(cluster, topic) == {"retention.ms": "1000"}, "the topic")
         assert cluster.fetch_metadata([topic]).topics[topic].replicas == 1
         changes = ConfigChanges(set={"segment.bytes": "2000000"}, remove=("retention.ms",))

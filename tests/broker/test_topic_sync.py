@@ -243,7 +243,8 @@ def test_internal_topics_are_made_with_mirrormakers_names_and_cleanup(
     checkpoints, syncs = f"{flow.source.alias}.checkpoints.internal", "mm2-offset-syncs.B.internal"
     with keeping(flow):
         await_condition(lambda: checkpoints in topics(pair.target) and syncs in topics(pair.source), "both topics")
-    assert topic_configs(pair.target, checkpoints) == {"cleanup.policy": "compact,delete", "retention.ms": "86400000"}
+    aged = {"cleanup.policy": "compact,delete", "retention.ms": "86400000"}
+    assert topic_configs(pair.target, checkpoints) == aged | {"segment.bytes": "1048576"}
     assert topic_configs(pair.source, syncs) == {"cleanup.policy": "compact"}
     assert len(watermarks(pair.target, checkpoints)) == len(watermarks(pair.source, syncs)) == 1
     delete_topic(pair.source, syncs)

@@ -33,7 +33,7 @@ from sparkmirror.net.configs import change_topic_configs, describe_topic_configs
 from sparkmirror.net.offsets import describe_producer, fetch_epoch_ends
 from sparkmirror.net.response import decode_response
 from sparkmirror.net.rights import fetch_rights
-from sparkmirror.net.topics import create_topic, delete_topic
+from sparkmirror.net.topics import TopicShape, create_topic, delete_topic
 from sparkmirror.protocol.metadata import BrokerPlace
 from sparkmirror.topology.acls import Acl
 from sparkmirror.topology.topic_configs import ConfigChanges
@@ -204,7 +204,7 @@ TARGETS = [
         "describe_producers", _describe_producers(), lambda cluster: describe_producer(cluster, _LEADERS, 7)
     ),
     response_target("epoch_ends", _epoch_ends(), lambda cluster: fetch_epoch_ends(cluster, _LEADERS, {("t", 0): 2})),
-    response_target("create_topics", _create_topics(), lambda cluster: create_topic(cluster, "t", 1, 1)),
+    response_target("create_topics", _create_topics(), lambda cluster: create_topic(cluster, TopicShape("t", 1, 1))),
     response_target("create_partitions", _create_partitions(), _decode_only),
     response_target("api_versions", _api_versions(), _decode_only),
     response_target(

@@ -17,7 +17,7 @@ from sparkmirror.embedded import KafkaCluster
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.log import read_log
-from sparkmirror.net.topics import create_topic
+from sparkmirror.net.topics import TopicShape, create_topic
 from tests.support.golden import many_records
 
 CODECS = ("gzip", "snappy", "lz4", "zstd")
@@ -26,7 +26,7 @@ CODECS = ("gzip", "snappy", "lz4", "zstd")
 def main(folder: Path) -> None:
     with KafkaCluster(name="golden") as kafka, Cluster(_address(kafka)) as cluster:
         for codec in CODECS:
-            create_topic(cluster, codec, 1, 1)
+            create_topic(cluster, TopicShape(codec, 1, 1))
             _produce(kafka.bootstrap_servers, codec)
             topic = cluster.fetch_metadata([codec]).topics[codec]
             batches = [bytes(batch) for _, batch in read_log(cluster, topic, 0, 0, len(many_records()))]

@@ -166,6 +166,10 @@ def test_side_by_side(clusters: dict[str, str]) -> None:
     # Connect's configurations are nobody's here, and claims are ours alone.
     assert theirs.topics.keys() - ours.topics.keys() == {"mm2-configs.A.internal"}
     assert ours.topics.keys() - theirs.topics.keys() == {"mm2-claims.A.internal"}
+    # Topics that a driver reads from their beginning have small segments.
+    small = {"A.checkpoints.internal", "mm2-offsets.A.internal", "mm2-status.A.internal"}
+    for name in small:
+        assert ours.topics[name].configs.pop("segment.bytes") == "1048576"
     both = theirs.topics.keys() & ours.topics.keys()
     assert {n for n in both if theirs.topics[n] != without_times(ours.topics[n])} == {"A.kept"}
     # Records keep their times, whatever the brokers' default.

@@ -95,12 +95,12 @@ def no_internal_topics(_mirror: MirrorProcess, pair: Pair) -> None:
 
 def topics_have_retention(_mirror: MirrorProcess, pair: Pair) -> None:
     """The one sample that says how long internal topics keep their records."""
-    for servers, name, days in (
-        (pair.target, "heartbeats", "86400000"),
-        (pair.target, "us-west.checkpoints.internal", "86400000"),
-        (pair.source, "mm2-offset-syncs.us-east.internal", str(2**63 - 1)),
+    for servers, name, days, more in (
+        (pair.target, "heartbeats", "86400000", {}),
+        (pair.target, "us-west.checkpoints.internal", "86400000", {"segment.bytes": "1048576"}),
+        (pair.source, "mm2-offset-syncs.us-east.internal", str(2**63 - 1), {}),
     ):
-        assert topic_configs(servers, name) == {"cleanup.policy": "compact,delete", "retention.ms": days}
+        assert topic_configs(servers, name) == {"cleanup.policy": "compact,delete", "retention.ms": days} | more
 
 
 ONE_TWO = prefixed("cluster-1", NO_REPLICA, "-")

@@ -33,25 +33,32 @@ def read_keyed_records(header: BatchHeader, batch: memoryview) -> list[KeyedReco
     """Keys and values of a batch of any format; headers are left out."""
     if header.magic < MAGIC:
         return [KeyedRecord(*record) for record in read_legacy_records(batch)]
-    return [KeyedRecord(r.offset, r.timestamp, *_split_content(r.content)) for r in read_records(header, batch)]
+    return [
+        KeyedRecord(offset, timestamp, *_split_content(data, at, end))
+        for offset, timestamp, data, at, end in _walk(header, batch)
+    ]
 
 
 def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
     """All records of a batch of format 2."""
+    return [PlainRecord(offset, timestamp, data[at:end]) for offset, timestamp, data, at, end in _walk(header, batch)]
+
+
+def _walk(header: BatchHeader, batch: memoryview) -> Iterator[tuple[int, int, bytes, int, int]]:
+    """Offset and timestamp of each record, all records' bytes, and where in them its content begins and ends."""
     data = bytes(decompress(header.codec, batch[HEADER_BYTES:]))
-    records = []
+    first, time_base, size = header.first, header.base_timestamp, len(data)
+    appended = header.max_timestamp if header.is_log_append_time else None
     at = 0
     for _ in range(header.records):
         length, at = _read_varint(data, at)
         end = at + length
-        if length < 1 or end > len(data):
-            raise ProtocolError(f"the batch at offset {header.first} holds a record that goes past its end")
-        timestamp_delta, rest = _read_varint(data, at + 1)
+        if length < 1 or end > size:
+            raise ProtocolError(f"the batch at offset {first} holds a record that goes past its end")
+        time_delta, rest = _read_varint(data, at + 1)
         offset_delta, rest = _read_varint(data, rest)
-        timestamp = header.max_timestamp if header.is_log_append_time else header.base_timestamp + timestamp_delta
-        records.append(PlainRecord(header.first + offset_delta, timestamp, data[rest:end]))
+        yield first + offset_delta, time_base + time_delta if appended is None else appended, data, rest, end
         at = end
-    return records
 
 
 def encode_keyed_batches(records: Iterable[tuple[bytes, bytes | None]], timestamp: int, limit: int) -> Iterator[bytes]:
@@ -79,7 +86,8 @@ def _encode_record(offset_delta: int, key: bytes, value: bytes | None) -> bytes:
 def describe_record(batch: memoryview, index: int) -> str:
     """Key and value of one record, as a log shows them: the beginning of each, and how long it is."""
     try:
-        key, value = _split_content(read_records(read_header(batch), batch)[index].content)
+        content = read_records(read_header(batch), batch)[index].content
+        key, value = _split_content(content, 0, len(content))
     except (ProtocolError, IndexError) as error:
         return f"its content can't be shown: {error}"
     return f"key {_shorten(key)}, value {_shorten(value)}"
@@ -91,24 +99,29 @@ def _shorten(content: bytes | None) -> str:
     return f"{content[:SHOWN_BYTES]!r}... ({len(content)} bytes)"
 
 
-def _split_content(content: bytes) -> tuple[bytes | None, bytes | None]:
-    key, at = _read_bytes(content, 0)
-    value, _ = _read_bytes(content, at)
+def _split_content(data: bytes, at: int, end: int) -> tuple[bytes | None, bytes | None]:
+    """Key and value of the content that stands in `at..end`."""
+    key, at = _read_bytes(data, at, end)
+    value, _ = _read_bytes(data, at, end)
     return key, value
 
 
-def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
+def _read_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     """-1 for null, else a length and as many bytes."""
     length, at = _read_varint(data, at)
-    end = at + max(length, 0)
-    if length < -1 or end > len(data):
-        raise ProtocolError(f"a record has a field of {length} bytes, {len(data) - at} are left")
-    return (None if length < 0 else data[at:end]), end
+    after = at + length if length > 0 else at
+    if length < -1 or after > end:
+        raise ProtocolError(f"a record has a field of {length} bytes, {end - at} are left")
+    return (None if length < 0 else data[at:after]), after
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    if at < len(data) and (byte := data[at]) < 0x80:  # as most are
+    size = len(data)
+    if at < size and (byte := data[at]) < 0x80:  # as most are
         return (byte >> 1) ^ -(byte & 1), at + 1
+    if at + 1 < size and (second := data[at + 1]) < 0x80:
+        value = byte & 0x7F | second << 7
+        return (value >> 1) ^ -(value & 1), at + 2
     value = shift = 0
     while at < len(data) and shift < 70:
         byte = data[at]

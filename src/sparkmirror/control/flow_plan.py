@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -12,17 +12,23 @@ from sparkmirror.control.discovery import count_partitions
 from sparkmirror.control.storage import plan_storage_topics
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.configs import describe_topic_configs
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.offsets.claims import read_memory
 from sparkmirror.offsets.topic_memory import TopicMemory
 from sparkmirror.sync.acls import AclSync
 from sparkmirror.sync.configs import ConfigSync
 from sparkmirror.sync.deletes import is_gone, plan_deletes
-from sparkmirror.sync.topics import TopicMaker, unknown_text
+from sparkmirror.sync.topics import TopicMaker, left_out_text
 from sparkmirror.topology.acls import OPERATIONS, Acl
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.factors import why_impossible
-from sparkmirror.topology.internal_topics import InternalTopicPlan, plan_heartbeats_topic, plan_internal_topics
+from sparkmirror.topology.internal_topics import (
+    InternalTopicPlan,
+    lacking_configs,
+    plan_heartbeats_topic,
+    plan_internal_topics,
+)
 from sparkmirror.topology.select import TopicSelector, plan_topics
 from sparkmirror.topology.storage import Storage
 
@@ -144,8 +150,8 @@ class _Planner:
         changes, refused = sync.plan(remotes, lambda remote: self._memory.names_set(remote, ids[remote]))
         self._notes += map(str, refused)
         for remote, change in changes.items():
-            if change.unknown:
-                self._notes.append(f"{remote}: {unknown_text(change, self._flow.target.alias)}")
+            if left_out := left_out_text(change, self._flow.target.alias):
+                self._notes.append(f"{remote}: {left_out}")
             for name, value in change.set.items():
                 yield self._change(SET, remote, f"{name}={value}", {name: value})
             for name in change.remove:
@@ -173,10 +179,14 @@ class _Planner:
         return Step(action=action, cluster=self._flow.target.alias, topic=topic, detail=detail, values=values)
 
 
-def _internal_steps(wanted: Iterable[InternalTopicPlan], cluster: Cluster, metadata: Metadata) -> Iterator[Step]:
+def _internal_steps(wanted: Sequence[InternalTopicPlan], cluster: Cluster, metadata: Metadata) -> Iterator[Step]:
     alias, live = cluster.address.alias, len(metadata.brokers)
+    there = describe_topic_configs(cluster, [topic.name for topic in wanted if topic.name in metadata.topics]).found
     for topic in wanted:
-        if topic.name not in metadata.topics:
+        if topic.name in there:
+            for name, value in lacking_configs(topic.configs, there[topic.name]).items():
+                yield Step(action=SET, cluster=alias, topic=topic.name, detail=f"{name}={value}", values={name: value})
+        elif topic.name not in metadata.topics:
             refusal = why_impossible(topic.key, topic.replication_factor, live, alias)
             yield _creation(alias, topic.name, topic.partitions, topic.replication_factor, topic.configs, refusal)
 

@@ -6,7 +6,7 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.errors import ConfigError
 from sparkmirror.net.cluster import Metadata
 from sparkmirror.topology.factors import why_impossible
-from sparkmirror.topology.internal_topics import InternalTopicPlan
+from sparkmirror.topology.internal_topics import CLAIM_CONFIGS, InternalTopicPlan
 from sparkmirror.topology.storage import Storage
 
 OFFSETS_KEY = "offset.storage.replication.factor"
@@ -19,7 +19,7 @@ def plan_storage_topics(flow: FlowConfig) -> tuple[InternalTopicPlan, ...]:
     factor, status_factor = flow.internal_replication_factor, flow.status_replication_factor
     status_key = OFFSETS_KEY if status_factor == factor else STATUS_KEY
     return (
-        InternalTopicPlan(name=storage.claims, key=OFFSETS_KEY, replication_factor=factor),
+        InternalTopicPlan(name=storage.claims, key=OFFSETS_KEY, replication_factor=factor, configs=CLAIM_CONFIGS),
         InternalTopicPlan(
             name=storage.progress,
             key=OFFSETS_KEY,

@@ -15,6 +15,7 @@ from sparkmirror.control.discovery import Landscape, Place, count_partitions, pi
 from sparkmirror.control.step import admin_step
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.internal_topics import complete_configs
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import delete_topic
@@ -24,7 +25,7 @@ from sparkmirror.sync.acls import AclSync
 from sparkmirror.sync.configs import ConfigSync
 from sparkmirror.sync.deletes import is_gone, plan_deletes
 from sparkmirror.sync.internal_topics import why_not_made
-from sparkmirror.sync.topics import unknown_text
+from sparkmirror.sync.topics import left_out_text
 from sparkmirror.topology.internal_topics import plan_internal_topics
 from sparkmirror.topology.select import TopicSelector
 from sparkmirror.topology.standing import Standing
@@ -50,6 +51,7 @@ class Upkeep:
         self._acls = AclSync(flow, source, target, selector)
         self._next_configs = self._next_acls = 0.0
         self._said: dict[str, str] = {}
+        self._completed: set[str] = set()  # internal topics that have what keeps them small
         self._missed: set[str] = set()  # remote topics whose source was gone at the last look
         self.has_heartbeats = False
 
@@ -95,6 +97,9 @@ class Upkeep:
             cluster, metadata = (self._source, here) if topic.on_source else (self._target, there)
             problem = why_not_made(cluster, metadata, topic)
             self._say(topic.name, problem)
+            if topic.name in metadata.topics and topic.name not in self._completed:
+                complete_configs(cluster, topic.name, topic.configs)
+                self._completed.add(topic.name)
             if topic.name == policy.heartbeats_topic():
                 self.has_heartbeats = not problem
 
@@ -108,8 +113,8 @@ class Upkeep:
         for error in refused:
             self._say(str(error), str(error))
         for remote, change in changes.items():
-            unknown = unknown_text(change, self._flow.target.alias)
-            self._say(f"configurations of {remote}", unknown and f"topic {remote}: {unknown}")
+            left_out = left_out_text(change, self._flow.target.alias)
+            self._say(f"configurations of {remote}", left_out and f"topic {remote}: {left_out}")
         self._apply_configs(self._hold_back_compaction(changes, remotes, seen, standing), ids)
 
     def _apply_configs(self, changes: Mapping[str, ConfigChanges], ids: Mapping[str, str]) -> None:

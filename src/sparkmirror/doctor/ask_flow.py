@@ -23,7 +23,7 @@ from sparkmirror.net.rights import (
     may_append,
     may_write_markers,
 )
-from sparkmirror.net.topics import validate_topics
+from sparkmirror.net.topics import Fit, fit_topics
 from sparkmirror.protocol import codes
 from sparkmirror.topology.choose import choose_group_filter
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 class _Side(NamedTuple):
     rights: Rights
     configs: Described
-    refused: Mapping[str, BrokerError]
+    fit: Fit
     appendable: Mapping[str, bool]
 
 
@@ -75,7 +75,8 @@ class FlowAsker:
             remotes=remotes,
             rights={alias: side.rights for alias, side in asked.items()},
             configs=configs,
-            refused={alias: side.refused for alias, side in asked.items()},
+            refused={alias: side.fit.refused for alias, side in asked.items()},
+            unfit={alias: side.fit.unfit for alias, side in asked.items()},
             appendable={alias: side.appendable for alias, side in asked.items()},
             may_write_markers=self._may_write_markers() if remotes else None,
             syncs_acls=bool(remotes) and self._syncs_acls(),
@@ -94,7 +95,7 @@ class FlowAsker:
         return _Side(
             rights,
             self._describe(alias, {need.topic for need in needs if need.factor_key} & there),
-            self._try(alias, lambda: validate_topics(cluster, new)) or {},
+            self._try(alias, lambda: fit_topics(cluster, new)) or Fit({}, {}),
             self._try(alias, lambda: may_append(cluster, [shape.name for shape in new])) or {},
         )
 

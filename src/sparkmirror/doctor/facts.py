@@ -66,8 +66,9 @@ class FlowFacts:
     # What follows is by cluster; a cluster that did not answer stands in `problems`.
     rights: Mapping[str, Rights] = field(default_factory=dict)
     configs: Mapping[str, Described] = field(default_factory=dict)
-    # Topics that are missing: why they could not be made, and whether they could be written.
+    # Topics that are missing: why they could not be made, or only bare, and whether they could be written.
     refused: Mapping[str, Mapping[str, BrokerError]] = field(default_factory=dict)
+    unfit: Mapping[str, Mapping[str, BrokerError]] = field(default_factory=dict)
     appendable: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     may_write_markers: bool | None = None
     # By cluster: groups that are followed, with the operation that is refused on them.

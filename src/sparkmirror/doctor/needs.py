@@ -13,11 +13,11 @@ from sparkmirror.net.cluster import Metadata
 from sparkmirror.net.topics import TopicShape
 from sparkmirror.topology.choose import choose_config_filter, choose_policy
 from sparkmirror.topology.factors import plan_factor
-from sparkmirror.topology.internal_topics import InternalTopicPlan, plan_heartbeats_topic, plan_internal_topics
+from sparkmirror.topology.internal_topics import SPARE, InternalTopicPlan, plan_heartbeats_topic, plan_internal_topics
 from sparkmirror.topology.least_rights import SOURCE, Names, plan_rights
 from sparkmirror.topology.right import TOPIC
 from sparkmirror.topology.select import TopicPlan, TopicSelector, plan_topics
-from sparkmirror.topology.topic_configs import Entries, plan_new_configs
+from sparkmirror.topology.topic_configs import TIERED, Entries, plan_new_configs
 
 Place = tuple[str, str]  # a cluster and a topic
 # How a topic is made where it is missing, and the setting of its replication factor.
@@ -85,7 +85,7 @@ def _with_rights(flow: FlowConfig, names: Names, shapes: Mapping[Place, Shape]) 
 
 
 def _shape(topic: InternalTopicPlan) -> Shape:
-    return TopicShape(topic.name, topic.partitions, topic.replication_factor, topic.configs), topic.key
+    return TopicShape(topic.name, topic.partitions, topic.replication_factor, topic.configs, SPARE), topic.key
 
 
 def _shapes(flow: FlowConfig, plan: TopicPlan, asked: Asked) -> dict[str, TopicShape]:
@@ -96,5 +96,5 @@ def _shapes(flow: FlowConfig, plan: TopicPlan, asked: Asked) -> dict[str, TopicS
         factor = plan_factor(flow.replication_factor, replicas, live, flow.target.alias)
         entries = asked.configs.get(new.source, {})
         wanted = plan_new_configs(entries, entries if asked.known is None else asked.known, chosen)
-        shapes[new.topic] = TopicShape(new.topic, new.partitions, factor.value, wanted.set)
+        shapes[new.topic] = TopicShape(new.topic, new.partitions, factor.value, wanted.set, TIERED)
     return shapes

@@ -52,6 +52,14 @@ def judge_topics(facts: FlowFacts) -> Iterator[Verdict]:
         for topic, error in refused.items()
         if error.code not in codes.FORBIDDEN | {codes.INVALID_REPLICATION_FACTOR}
     ]
+    found += (
+        judge.warns(
+            f"topic {topic} can be made on {alias} only without settings that it can spare: {error}",
+            "nothing, unless you want them: then let the brokers take them",
+        )
+        for alias, unfit in facts.unfit.items()
+        for topic, error in unfit.items()
+    )
     if not facts.remotes:
         alias = facts.flow.source.alias
         said = f"no topic of {alias} matches {', '.join(facts.flow.topics)}, or the user may not see it"

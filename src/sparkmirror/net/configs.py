@@ -59,8 +59,10 @@ def describe_broker_configs(cluster: Cluster, node: int) -> dict[str, str]:
     return {entry.name: entry.value for entry in answer.configs if entry.value is not None}
 
 
-def change_topic_configs(cluster: Cluster, changes: Mapping[str, ConfigChanges]) -> dict[str, BrokerError]:
-    """Write the changes, and say which topics' were refused."""
+def change_topic_configs(
+    cluster: Cluster, changes: Mapping[str, ConfigChanges], *, validate_only: bool = False
+) -> dict[str, BrokerError]:
+    """Write the changes, and say which topics' were refused. `validate_only`: or would be, and nothing is written."""
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     errors: dict[str, BrokerError] = {}
     for group in chunks(sorted(changes), AT_ONCE):
@@ -69,7 +71,7 @@ def change_topic_configs(cluster: Cluster, changes: Mapping[str, ConfigChanges])
                 resource(resource_type=_TOPIC, resource_name=topic, configs=list(_alterations(changes[topic])))
                 for topic in group
             ],
-            validate_only=False,
+            validate_only=validate_only,
         )
         answers = cluster.call_controller(request).responses
         if {answer.resource_name for answer in answers} != set(group):

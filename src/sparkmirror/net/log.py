@@ -6,17 +6,18 @@ The copy uses it to look at the tail of a partition; the internal topics are rea
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sparkmirror.batch.header import BatchHeader, split_batches
 from sparkmirror.errors import ConnectionLostError
-from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, TopicInfo
+from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, TopicInfo, group_by
 from sparkmirror.net.denial import raise_refused
 from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes, fetch, produce
 from sparkmirror.topology.right import TOPIC, Right
 
 TAIL_BYTES = 1 << 20
+READ_BYTES = 16 << 20
 
 
 def fetch_partition(
@@ -30,23 +31,38 @@ def fetch_partition(
     isolation: int = fetch.READ_UNCOMMITTED,
 ) -> fetch.FetchedPartition:
     """What the leader has from `offset` on, at least one whole batch if there is one (KIP-74)."""
-    leader = topic.leaders[partition]
+    node = topic.leaders[partition].node
+    wanted = {partition: offset}
+    return _fetch(cluster, topic, node, wanted, max_bytes=max_bytes, max_wait_ms=max_wait_ms, isolation=isolation)[0]
+
+
+def _fetch(
+    cluster: Cluster,
+    topic: TopicInfo,
+    node: int,
+    offsets: Mapping[int, int],
+    *,
+    max_bytes: int,
+    max_wait_ms: int = 0,
+    isolation: int = fetch.READ_UNCOMMITTED,
+) -> list[fetch.FetchedPartition]:
+    """What a node has of these partitions, `max_bytes` in all: of the first, if it has any, and of others."""
 
     def body(version: int) -> bytes:
         key = topic.topic_id if version == fetch.BY_ID else topic.name
-        wanted = fetch.FetchPartition(partition, leader.epoch, offset, max_bytes)
+        wanted = [fetch.FetchPartition(p, topic.leaders[p].epoch, offset, max_bytes) for p, offset in offsets.items()]
         return fetch.encode_fetch(
-            version, {key: [wanted]}, max_wait_ms=max_wait_ms, max_bytes=max_bytes, isolation=isolation
+            version, {key: wanted}, max_wait_ms=max_wait_ms, max_bytes=max_bytes, isolation=isolation
         )
 
     version, frame = cluster.call_raw(
-        leader.node, fetch.API_KEY, pick_dialect(topic, fetch.BY_ID, fetch.BY_NAME), lambda v: [body(v)]
+        node, fetch.API_KEY, pick_dialect(topic, fetch.BY_ID, fetch.BY_NAME), lambda v: [body(v)]
     )
     answer = fetch.parse_fetch(version, frame)
-    codes.raise_for(answer.error, f"{topic.name}-{partition}")
-    if not answer.partitions:
-        raise ConnectionLostError(f"{topic.name}-{partition}: the leader answered nothing")
-    return answer.partitions[0]
+    codes.raise_for(answer.error, topic.name)
+    if {fetched.partition for fetched in answer.partitions} != offsets.keys():
+        raise ConnectionLostError(f"{topic.name}: the leader did not answer for partitions {list(offsets)}")
+    return answer.partitions
 
 
 def raise_unread(cluster: Cluster, topic: TopicInfo, partition: int, code: int) -> None:
@@ -89,16 +105,44 @@ def append_batch(cluster: Cluster, topic: TopicInfo, partition: int, batch: byte
 def read_log(
     cluster: Cluster, topic: TopicInfo, partition: int, offset: int, end: int
 ) -> Iterator[tuple[BatchHeader, memoryview]]:
-    """All batches from `offset` up to `end`."""
-    while offset < end:
-        fetched = fetch_partition(cluster, topic, partition, offset)
-        raise_unread(cluster, topic, partition, fetched.error)
-        before = offset
-        for header, batch in split_batches(fetched.records):
-            offset = max(offset, header.end)
-            yield header, batch
-        if offset == before:
-            return
+    """All batches from `offset` up to `end`, or as far as consumers may read."""
+    spans = {partition: (offset, end)}
+    for _, header, batch in read_logs(cluster, topic, spans, max_bytes=TAIL_BYTES, whole=False):
+        yield header, batch
+
+
+def read_logs(
+    cluster: Cluster,
+    topic: TopicInfo,
+    spans: Mapping[int, tuple[int, int]],
+    *,
+    max_bytes: int = READ_BYTES,
+    whole: bool = True,
+) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    """All batches of several partitions in their spans, with the partition; those of each in order.
+
+    `whole`: consumers may read each up to its end, so a leader that says otherwise was just elected: an error.
+    """
+    for node, group in group_by(sorted(spans), lambda p: topic.leaders[p].node).items():
+        left = {p: spans[p][0] for p in group if spans[p][0] < spans[p][1]}
+        while left:
+            sure = next(iter(left))
+            for fetched in _fetch(cluster, topic, node, left, max_bytes=max_bytes):
+                partition, end = fetched.partition, spans[fetched.partition][1]
+                raise_unread(cluster, topic, partition, fetched.error)
+                offset = left[partition]
+                for header, batch in split_batches(fetched.records):
+                    offset = max(offset, header.end)
+                    yield partition, header, batch
+                is_over = offset >= end or (partition == sure and offset == left[partition])
+                if is_over and offset < end and whole and fetched.high_watermark < end:
+                    raise ConnectionLostError(
+                        f"{topic.name}-{partition}: its leader does not show offset {end - 1} yet"
+                    )
+                if is_over:  # also where compaction left nothing up to the end
+                    del left[partition]
+                else:
+                    left[partition] = offset
 
 
 def pick_dialect(topic: TopicInfo, by_id: int, by_name: int) -> tuple[int, int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
@@ -22,12 +23,37 @@ _MOST_DELETE = 5
 
 
 class TopicShape(NamedTuple):
-    """A topic to make. A replication factor of -1 is the broker's."""
+    """A topic to make. A replication factor of -1 is the broker's. `spare`: configurations that it can do without."""
 
     name: str
     partitions: int
     replication_factor: int
-    configs: Mapping[str, str]
+    configs: Mapping[str, str] = MappingProxyType({})
+    spare: Collection[str] = ()
+
+    def bare(self) -> TopicShape:
+        return self._replace(configs={name: value for name, value in self.configs.items() if name not in self.spare})
+
+    def spared(self) -> list[str]:
+        return sorted(name for name in self.configs if name in self.spare)
+
+
+class Fit(NamedTuple):
+    """Which topics could not be made, and which only without what they can spare; and why."""
+
+    refused: dict[str, BrokerError]
+    unfit: dict[str, BrokerError]
+
+
+def fit_topics(cluster: Cluster, shapes: Sequence[TopicShape]) -> Fit:
+    """Ask which of these could be made; nothing is."""
+    refused = validate_topics(cluster, shapes)
+    spared = [
+        s.bare() for s in shapes if s.spared() and s.name in refused and refused[s.name].code in codes.UNFIT_CONFIG
+    ]
+    still = validate_topics(cluster, spared)
+    unfit = {shape.name: refused[shape.name] for shape in spared if shape.name not in still}
+    return Fit({name: error for name, error in refused.items() if name not in unfit}, unfit)
 
 
 def validate_topics(cluster: Cluster, shapes: Sequence[TopicShape]) -> dict[str, BrokerError]:
@@ -43,16 +69,11 @@ def validate_topics(cluster: Cluster, shapes: Sequence[TopicShape]) -> dict[str,
     return found
 
 
-def create_topic(
-    cluster: Cluster,
-    name: str,
-    partitions: int,
-    replication_factor: int,
-    configs: Mapping[str, str] | None = None,
-) -> bytes | None:
+def create_topic(cluster: Cluster, shape: TopicShape) -> bytes | None:
     """Create a topic; its id (zeros from brokers that have none), or None if somebody else was faster."""
+    name = shape.name
     request = CreateTopicsRequest(
-        topics=[_creatable(TopicShape(name, partitions, replication_factor, configs or {}))],
+        topics=[_creatable(shape)],
         timeout_ms=TIMEOUT_MS,
         validate_only=False,
     )

@@ -40,6 +40,7 @@ from sparkmirror.offsets.internal_topic import InternalRecord, InternalTopic, pa
 from sparkmirror.offsets.seen import Seen, parse_seen
 from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs, TopicMemory
 from sparkmirror.protocol import codes
+from sparkmirror.topology.internal_topics import CLAIM_CONFIGS
 from sparkmirror.topology.right import CLUSTER, Right
 from sparkmirror.topology.storage import Storage
 
@@ -265,7 +266,9 @@ def lift_halt(cluster: Cluster, storage: Storage) -> None:
 
 
 def _open(cluster: Cluster, storage: Storage, replication_factor: int = -1) -> InternalTopic:
-    return InternalTopic(cluster, storage.claims, partitions=1, replication_factor=replication_factor)
+    return InternalTopic(
+        cluster, storage.claims, partitions=1, replication_factor=replication_factor, configs=CLAIM_CONFIGS
+    )
 
 
 def read_memory(cluster: Cluster, storage: Storage) -> TopicMemory:

@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic
+from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic, newest
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.storage import Storage
 
@@ -67,7 +67,7 @@ class FactsTopic:
     def read(self) -> dict[Place, Fact]:
         """The facts that hold."""
         found: dict[Place, Fact] = {}
-        for record in self._topic.read():
+        for record in newest(self._topic.read()):
             parsed = parse_record(self._source, record.key, record.value)
             if parsed and parsed[1] is not None:
                 found[parsed[0]] = parsed[1]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic
+from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic, newest
 from sparkmirror.topology.storage import Storage
 
 ROUND, GROUP = "groups", "group"
@@ -108,7 +108,7 @@ class GroupMarksTopic:
 
     def read(self) -> Marks:
         marks = Marks()
-        for record in self._topic.read():
+        for record in newest(self._topic.read()):
             note_record(marks, self._source, record.key, record.value)
         return marks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka.partitioner.default import murmur2
@@ -14,10 +14,12 @@ from sparkmirror.batch.records import encode_keyed_batches, read_keyed_records
 from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster, TopicInfo
 from sparkmirror.net.denial import raise_hidden
-from sparkmirror.net.log import append_batch, format_topic_id, read_log
+from sparkmirror.net.internal_topics import complete_configs, create_internal_topic
+from sparkmirror.net.log import append_batch, format_topic_id, read_logs
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
-from sparkmirror.net.topics import create_topic
+from sparkmirror.net.topics import TopicShape
 from sparkmirror.protocol import codes
+from sparkmirror.topology.internal_topics import COMPACTED, SPARE
 
 SETTLE_S = 10.0
 BATCH_BYTES = 512 << 10
@@ -38,23 +40,26 @@ class InternalRecord(NamedTuple):
 class InternalTopic:
     """Blocking; one user at a time."""
 
-    def __init__(self, cluster: Cluster, name: str, *, partitions: int, replication_factor: int) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        name: str,
+        *,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
         self._cluster = cluster
-        self._partitions = partitions
-        self._replication_factor = replication_factor
+        self._shape = TopicShape(name, partitions, replication_factor, configs or COMPACTED, SPARE)
         self._info: TopicInfo | None = None
 
     def ensure(self) -> None:
-        """Create the topic unless it is there, and wait until its leaders know that they lead."""
+        """Create the topic or give it what it lacks, and wait until its leaders know that they lead."""
         if self._lookup() is None:
-            create_topic(
-                self._cluster,
-                self.name,
-                self._partitions,
-                self._replication_factor,
-                {"cleanup.policy": "compact"},
-            )
+            create_internal_topic(self._cluster, self._shape)
+        else:
+            complete_configs(self._cluster, self.name, self._shape.configs)
         deadline = time.monotonic() + SETTLE_S
         while self._lookup() is None:
             if time.monotonic() > deadline:
@@ -93,18 +98,19 @@ class InternalTopic:
     ) -> Iterator[InternalRecord]:
         """All records up to the ends as they are now, from `start` or each partition's beginning."""
         info, bounds = self._bounds(partitions)
-        for p, (begin, end) in sorted(bounds.items()):
-            yield from self._read_partition(info, p, max(begin, (start or {}).get(p, 0)), end)
+        yield from self._read(
+            info, {p: (max(begin, (start or {}).get(p, 0)), end) for p, (begin, end) in bounds.items()}
+        )
 
     def read_last(self, partition: int, count: int) -> Iterator[InternalRecord]:
         """What stands at the last `count` offsets of one partition."""
         info, bounds = self._bounds()
         begin, end = bounds[partition]
-        yield from self._read_partition(info, partition, max(begin, end - count), end)
+        yield from self._read(info, {partition: (max(begin, end - count), end)})
 
     def read_range(self, partition: int, first: int, end: int) -> Iterator[InternalRecord]:
         """Records of one partition that stand in `first..end` still."""
-        yield from self._read_partition(self._get(), partition, first, end)
+        yield from self._read(self._get(), {partition: (first, end)})
 
     def _bounds(self, partitions: Collection[int] | None = None) -> tuple[TopicInfo, dict[int, tuple[int, int]]]:
         """First and end offset of each partition. A leader that was just elected may need some tries."""
@@ -121,10 +127,12 @@ class InternalTopic:
                 raise ConnectionLostError(f"{self._cluster.address.alias}: {self.name} can't be read at the moment")
             time.sleep(0.05)  # leaders say "not yet" and can only be asked again
 
-    def _read_partition(self, info: TopicInfo, partition: int, first: int, end: int) -> Iterator[InternalRecord]:
-        for header, batch in read_log(self._cluster, info, partition, first, end):
+    def _read(self, info: TopicInfo, spans: Mapping[int, tuple[int, int]]) -> Iterator[InternalRecord]:
+        """A partition's records in order; those of several in any."""
+        for partition, header, batch in read_logs(self._cluster, info, spans):
             if header.is_control:
                 continue
+            first, end = spans[partition]
             for offset, timestamp_ms, key, value in read_keyed_records(header, batch):
                 if first <= offset < end:
                     yield InternalRecord(partition, offset, key, value, timestamp_ms)
@@ -154,6 +162,16 @@ class InternalTopic:
         settled = info and not info.error and info.leaders and all(x.node >= 0 for x in info.leaders.values())
         self._info = info if settled else None
         return self._info
+
+
+def newest(records: Iterable[InternalRecord]) -> Iterable[InternalRecord]:
+    """The last record of each key in its partition, as compaction would leave them; by partition in order."""
+    found: dict[tuple[int, bytes | None], InternalRecord] = {}
+    for record in records:
+        place = record.partition, record.key
+        found.pop(place, None)
+        found[place] = record
+    return found.values()
 
 
 def parse_object(data: bytes | None) -> dict[str, Any]:

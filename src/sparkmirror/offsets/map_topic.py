@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from sparkmirror.errors import MirrorError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.internal_topic import UNREADABLE, InternalRecord, InternalTopic
+from sparkmirror.offsets.internal_topic import UNREADABLE, InternalRecord, InternalTopic, newest
 from sparkmirror.offsets.offset_map import OffsetMap, equal_map
 from sparkmirror.offsets.run_book import RunBook
-from sparkmirror.offsets.runs import Chunk, Span, parse_chunk, parse_span
+from sparkmirror.offsets.runs import SPAN_BYTES, Chunk, Span, parse_chunk, parse_span
 from sparkmirror.topology.run import Run
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
@@ -31,6 +31,7 @@ CHUNKS_HELD = 64
 MAP_CHANGED = "map-changed"
 _NAME = "OffsetMap"
 _ID = 16
+_HEAD = 2 * _ID + SPAN_BYTES
 
 Place = tuple[str, int]
 
@@ -94,7 +95,7 @@ class OffsetMapTopic:
         """Bring what is known up to the topic's end. It is made with the first run that is written."""
         if not self._topic.is_there():
             return
-        for record in self._topic.read(self._next):
+        for record in newest(map(_keep_head, self._topic.read(self._next))):
             self._next[record.partition] = record.offset + 1
             self._note(record)
 
@@ -192,6 +193,11 @@ def _encode_id(topic_id: str) -> bytes:
 
 def _parse_id(value: bytes) -> str:
     return str(uuid.UUID(bytes=value)) if any(value) else ""
+
+
+def _keep_head(record: InternalRecord) -> InternalRecord:
+    """Of very many chunks only what `parse_head` reads is held."""
+    return record if record.value is None else record._replace(value=record.value[:_HEAD])
 
 
 def parse_head(value: bytes) -> tuple[Ids, Span]:

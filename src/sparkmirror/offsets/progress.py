@@ -14,7 +14,7 @@ import json
 from collections.abc import Collection, Mapping
 
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic
+from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic, newest
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import CONNECTOR, Storage
 
@@ -108,7 +108,7 @@ class ProgressTopic:
         return self._found.get(place)
 
     def _read_on(self, partitions: Collection[int] | None) -> None:
-        for record in self._topic.read(self._next, partitions):
+        for record in newest(self._topic.read(self._next, partitions)):
             self._next[record.partition] = record.offset + 1
             parsed = parse_record(record.key, record.value, self._storage.source, self._storage.connector)
             if parsed and parsed[1] is not None:

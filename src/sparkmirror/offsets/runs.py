@@ -19,6 +19,7 @@ from sparkmirror.topology.run import Run
 
 CHUNK_RUNS = 1024
 _HEAD = struct.Struct(">qqqqi")
+SPAN_BYTES = _HEAD.size  # at the beginning of a chunk, all that `parse_span` reads
 _COLUMNS = 3
 _OFFSETS = 1 << 62  # beyond every offset
 

@@ -11,6 +11,7 @@ from sparkmirror.offsets import checkpoints, map_topic, progress
 from sparkmirror.offsets.claims import parse_leadership
 from sparkmirror.offsets.internal_topic import InternalTopic, parse_object
 from sparkmirror.offsets.state_file import CHECKPOINTS, CLAIMS, OFFSET_MAP, PROGRESS, SECTIONS, Records
+from sparkmirror.topology.internal_topics import CLAIM_CONFIGS
 from sparkmirror.topology.storage import Storage
 
 
@@ -33,7 +34,13 @@ class StateTopics:
             CHECKPOINTS: (checkpoints_topic, 1),
         }
         self._topics = {
-            section: InternalTopic(target, name, partitions=count, replication_factor=replication_factor)
+            section: InternalTopic(
+                target,
+                name,
+                partitions=count,
+                replication_factor=replication_factor,
+                configs=CLAIM_CONFIGS if section == CLAIMS else None,
+            )
             for section, (name, count) in sizes.items()
         }
 

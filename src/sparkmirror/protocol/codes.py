@@ -37,6 +37,7 @@ INVALID_REPLICATION_FACTOR = 38
 INVALID_CONFIG = 40
 NOT_CONTROLLER = 41
 INVALID_REQUEST = 42
+POLICY_VIOLATION = 44
 OUT_OF_ORDER_SEQUENCE_NUMBER = 45
 DUPLICATE_SEQUENCE_NUMBER = 46
 CONCURRENT_TRANSACTIONS = 51
@@ -98,6 +99,9 @@ FORBIDDEN = frozenset(
         TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     }
 )
+
+# A configuration that brokers do not take: of the wrong size, of what they have not, or against a policy of theirs.
+UNFIT_CONFIG = frozenset({INVALID_CONFIG, INVALID_REQUEST, POLICY_VIOLATION})
 
 # A group's coordinator is another broker by now, or will be ready soon: look it up and ask again.
 COORDINATOR_MOVED = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.configs import change_topic_configs, describe_topic_configs
+from sparkmirror.protocol import codes
+from sparkmirror.sync.topics import unfit_text
 from sparkmirror.topology.choose import choose_config_filter
-from sparkmirror.topology.topic_configs import ConfigChanges, plan_config_changes
+from sparkmirror.topology.topic_configs import TIERED, ConfigChanges, plan_config_changes
 
 NamesSet = Callable[[str], Collection[str]]
 
@@ -38,7 +41,21 @@ class ConfigSync:
             if topic in here.found and remote in there.found
         }
         refused = [*here.refused.values(), *there.refused.values()]
-        return {remote: change for remote, change in changes.items() if change or change.unknown}, refused
+        changes |= self._leave_out_unfit(changes)
+        return {r: change for r, change in changes.items() if change or change.unknown or change.unfit}, refused
+
+    def _leave_out_unfit(self, changes: Mapping[str, ConfigChanges]) -> dict[str, ConfigChanges]:
+        """Changes of tiered storage that the target refuses: all others of the topic would be refused with them."""
+        tiered = {remote: change for remote, change in changes.items() if change.names_of(TIERED)}
+        errors = change_topic_configs(self._target, tiered, validate_only=True)
+        return {
+            remote: replace(
+                tiered[remote].without(*TIERED),
+                unfit=unfit_text(tiered[remote].names_of(TIERED), self._target, error),
+            )
+            for remote, error in errors.items()
+            if error.code in codes.UNFIT_CONFIG
+        }
 
     def apply(self, changes: Mapping[str, ConfigChanges]) -> dict[str, BrokerError]:
         """What the target refuses, by topic."""

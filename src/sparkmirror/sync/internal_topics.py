@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Metadata
-from sparkmirror.net.topics import create_topic
+from sparkmirror.net.internal_topics import create_internal_topic
+from sparkmirror.net.topics import TopicShape
 from sparkmirror.protocol import codes
 from sparkmirror.topology.factors import why_impossible
-from sparkmirror.topology.internal_topics import InternalTopicPlan
+from sparkmirror.topology.internal_topics import SPARE, InternalTopicPlan
 
 # MirrorUtils.createCompactedTopic passes over these: somebody else may have made the topic, or will.
 _TOLERATED = codes.FORBIDDEN | {codes.UNSUPPORTED_VERSION}
@@ -21,7 +22,8 @@ def why_not_made(cluster: Cluster, metadata: Metadata, topic: InternalTopicPlan)
     if impossible:
         return f"topic {topic.name} can't be made: {impossible}"
     try:
-        create_topic(cluster, topic.name, topic.partitions, topic.replication_factor, topic.configs)
+        shape = TopicShape(topic.name, topic.partitions, topic.replication_factor, topic.configs, SPARE)
+        create_internal_topic(cluster, shape)
     except BrokerError as error:
         if error.code not in _TOLERATED:
             raise

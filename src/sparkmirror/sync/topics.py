@@ -6,15 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.configs import Described, describe_topic_configs
 from sparkmirror.net.offsets import EARLIEST, list_offsets
-from sparkmirror.net.topics import create_topic
+from sparkmirror.net.topics import TopicShape, create_topic, fit_topics
 from sparkmirror.protocol import codes
 from sparkmirror.topology.choose import choose_config_filter
 from sparkmirror.topology.factors import plan_factor, why_impossible
 from sparkmirror.topology.select import TopicToCreate
-from sparkmirror.topology.topic_configs import CLEANUP_POLICY, ConfigChanges, plan_new_configs
+from sparkmirror.topology.topic_configs import CLEANUP_POLICY, TIERED, ConfigChanges, plan_new_configs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +45,11 @@ class TopicMaker:
         described = describe_topic_configs(self._source, {new.source for new in wanted})
         known = self._known_configs(target)
         planned = [self._plan_one(new, source, target, described, known) for new in wanted]
-        return self._hold_back_compaction(planned, source)
+        return self._leave_out_unfit(self._hold_back_compaction(planned, source))
 
     def make(self, new: NewTopic) -> bytes | None:
         """The new topic's id; None if somebody else was faster."""
-        return create_topic(self._target, new.topic, new.partitions, new.replication_factor, new.configs)
+        return create_topic(self._target, _shape(new))
 
     def _plan_one(
         self,
@@ -75,7 +76,7 @@ class TopicMaker:
             configs=changes.set,
             refusal=("" if blind else str(refused or ""))
             or why_impossible("replication.factor", factor.value, live, alias),
-            warnings=tuple(filter(None, (factor.warning, unknown_text(changes, alias), without))),
+            warnings=tuple(filter(None, (factor.warning, left_out_text(changes, alias), without))),
         )
 
     def _known_configs(self, target: Metadata) -> Collection[str] | None:
@@ -83,6 +84,12 @@ class TopicMaker:
         some = next((topic.name for topic in target.topics.values() if not topic.error), None)
         described = describe_topic_configs(self._target, [some] if some else [])
         return described.found.get(some) if some else None
+
+    def _leave_out_unfit(self, planned: Sequence[NewTopic]) -> list[NewTopic]:
+        """Tiered storage where the target refuses it."""
+        asked = [shape for new in planned if not new.refusal and (shape := _shape(new)).spared()]
+        unfit = fit_topics(self._target, asked).unfit
+        return [_make_fit(new, unfit[new.topic], self._target) if new.topic in unfit else new for new in planned]
 
     def _hold_back_compaction(self, planned: Sequence[NewTopic], source: Metadata) -> list[NewTopic]:
         """A compacted topic can't be filled up to a log start above 0. It is compacted when the copy has begun."""
@@ -94,8 +101,23 @@ class TopicMaker:
         return [_without_cleanup(new) if new in compacted and new.source in late else new for new in planned]
 
 
-def unknown_text(changes: ConfigChanges, target: str) -> str:
-    return f"cluster {target} does not know {', '.join(changes.unknown)}" if changes.unknown else ""
+def left_out_text(changes: ConfigChanges, target: str) -> str:
+    unknown = f"cluster {target} does not know {', '.join(changes.unknown)}" if changes.unknown else ""
+    return "; ".join(filter(None, (unknown, changes.unfit)))
+
+
+def unfit_text(names: Collection[str], target: Cluster, error: BrokerError) -> str:
+    return f"cluster {target.address.alias} takes no {', '.join(names)}: {error}"
+
+
+def _shape(new: NewTopic) -> TopicShape:
+    return TopicShape(new.topic, new.partitions, new.replication_factor, new.configs, TIERED)
+
+
+def _make_fit(new: NewTopic, error: BrokerError, target: Cluster) -> NewTopic:
+    shape = _shape(new)
+    warning = unfit_text(shape.spared(), target, error)
+    return replace(new, configs=shape.bare().configs, warnings=(*new.warnings, warning))
 
 
 def _without_cleanup(new: NewTopic) -> NewTopic:

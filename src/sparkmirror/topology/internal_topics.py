@@ -6,6 +6,9 @@
     mm2-offset-syncs.<other>.internal as its location says        pairs of source and target offsets
 
 One partition each, compacted. With a retention time they are deleted by age as well.
+
+A broker never compacts the segment that it writes to, and that one may grow for a week or to 1 GB. Who begins with a
+topic reads all of it, so topics that are read so have small segments (docs/decisions/0019).
 """
 
 from __future__ import annotations
@@ -16,6 +19,21 @@ from dataclasses import dataclass, field
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.config.parts import InternalTopicConfig
 from sparkmirror.topology.policy import ReplicationPolicy
+from sparkmirror.topology.topic_configs import OF_TOPIC, Entries
+
+COMPACT = {"cleanup.policy": "compact"}
+# 1 MB is the least that brokers take (KIP-1030), and about the largest record.
+SMALL = {"segment.bytes": str(1 << 20)}
+COMPACTED = COMPACT | SMALL
+# A release of the lead is void if another driver leads: for as long as that can matter both records must stand.
+CLAIM_CONFIGS = COMPACTED | {"min.compaction.lag.ms": "600000"}
+SPARE = frozenset({"segment.bytes", "min.compaction.lag.ms"})  # which a topic can do without
+
+
+def lacking_configs(configs: Mapping[str, str], entries: Entries) -> dict[str, str]:
+    """What a topic can do without, and is not set on the topic itself."""
+    ours = {name for name, entry in entries.items() if entry.source == OF_TOPIC}
+    return {name: value for name, value in configs.items() if name in SPARE and name not in ours}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +45,7 @@ class InternalTopicPlan:
     key: str
     replication_factor: int
     partitions: int = 1
-    configs: Mapping[str, str] = field(default_factory=lambda: {"cleanup.policy": "compact"})
+    configs: Mapping[str, str] = field(default_factory=lambda: COMPACTED)
 
 
 def plan_heartbeats_topic(flow: FlowConfig, policy: ReplicationPolicy) -> InternalTopicPlan:
@@ -40,7 +58,7 @@ def plan_internal_topics(flow: FlowConfig, policy: ReplicationPolicy) -> tuple[I
         (flow.heartbeats.topic, plan_heartbeats_topic(flow, policy)),
         (
             flow.checkpoints_topic,
-            _plan("checkpoints", policy.checkpoints_topic(flow.source.alias), flow.checkpoints_topic),
+            _plan("checkpoints", policy.checkpoints_topic(flow.source.alias), flow.checkpoints_topic, SMALL),
         ),
         (flow.offset_syncs.topic, plan_offset_syncs_topic(flow, policy)),
     )
@@ -53,8 +71,15 @@ def plan_offset_syncs_topic(flow: FlowConfig, policy: ReplicationPolicy) -> Inte
     return _plan("offset-syncs", policy.offset_syncs_topic(other), flow.offset_syncs.topic, on_source=on_source)
 
 
-def _plan(kind: str, name: str, config: InternalTopicConfig, *, on_source: bool = False) -> InternalTopicPlan:
-    configs = {"cleanup.policy": "compact"}
+def _plan(
+    kind: str,
+    name: str,
+    config: InternalTopicConfig,
+    more: Mapping[str, str] | None = None,
+    *,
+    on_source: bool = False,
+) -> InternalTopicPlan:
+    configs = COMPACT
     if config.retention_ms is not None:
         configs = {"cleanup.policy": "compact,delete", "retention.ms": str(config.retention_ms)}
     return InternalTopicPlan(
@@ -62,5 +87,5 @@ def _plan(kind: str, name: str, config: InternalTopicConfig, *, on_source: bool 
         on_source=on_source,
         key=f"{kind}.topic.replication.factor",
         replication_factor=config.replication_factor,
-        configs=configs,
+        configs={**configs, **(more or {})},
     )

@@ -11,6 +11,8 @@ A remote topic that the mirror makes keeps the times of records (`message.timest
 brokers' default is: their own times would stand in place of the source's. The filter leaves that key out unless a file
 says otherwise; then the source's value holds.
 
+Tiered storage (KIP-405) belongs to a cluster: where the target refuses it, the topic does without.
+
 What is removed on the source is removed on the target if the mirror had set it there; what a user set by hand stays.
 MirrorMaker 2 removes that, too, which `strict` asks for.
 """
@@ -30,6 +32,16 @@ CLEANUP_POLICY = "cleanup.policy"
 TIMESTAMP_TYPE, CREATE_TIME = "message.timestamp.type", "CreateTime"
 # The copy raises these for a record that would not fit; they are not lowered again.
 _LIMITS = frozenset({"max.message.bytes", "message.timestamp.before.max.ms", "message.timestamp.after.max.ms"})
+# Refused where the cluster has no remote storage, or where the retention that is left does not fit.
+TIERED = frozenset(
+    {
+        "remote.storage.enable",
+        "local.retention.ms",
+        "local.retention.bytes",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+    }
+)
 
 
 class ConfigEntry(NamedTuple):
@@ -46,18 +58,30 @@ Entries = Mapping[str, ConfigEntry]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigChanges:
-    """What to write to a remote topic. `unknown`: the target's brokers have no such configuration."""
+    """What to write to a remote topic. `unknown`: the target's brokers have no such configuration.
+
+    `unfit`: what they refuse and why; it is left out of the others.
+    """
 
     set: Mapping[str, str] = field(default_factory=dict)
     remove: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    unfit: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.set or self.remove)
 
-    def without(self, name: str) -> ConfigChanges:
-        """The same, but for one that must wait."""
-        return replace(self, set={key: value for key, value in self.set.items() if key != name})
+    def without(self, *names: str) -> ConfigChanges:
+        """The same, but for some that must wait or can't be."""
+        return replace(
+            self,
+            set={name: value for name, value in self.set.items() if name not in names},
+            remove=tuple(name for name in self.remove if name not in names),
+        )
+
+    def names_of(self, some: Collection[str]) -> list[str]:
+        """What of these is to be changed."""
+        return sorted(name for name in (*self.set, *self.remove) if name in some)
 
 
 def pick_configs(source: Entries, chosen: ConfigPropertyFilter) -> dict[str, str]:

@@ -28,7 +28,7 @@ from sparkmirror.net.topics import TopicShape
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.metadata import BrokerPlace
 from sparkmirror.topology.acls import OPERATIONS
-from sparkmirror.topology.topic_configs import DEFAULT, OF_BROKER_FILE, OF_TOPIC, ConfigEntry
+from sparkmirror.topology.topic_configs import DEFAULT, OF_BROKER_FILE, OF_TOPIC, TIERED, ConfigEntry
 from tests.support.flow_text import flow_of
 
 NEWEST = {1: (4, 18), 47: (0, 0), 55: (0, 2), 61: (0, 0)}
@@ -317,6 +317,13 @@ def test_a_topic_that_a_policy_forbids_is_no_matter_of_rights() -> None:
     assert only(judge_rights(facts, clusters())).level is Level.PASS
 
 
+def test_a_topic_that_can_be_made_without_tiered_storage_is_a_warning() -> None:
+    error = BrokerError(codes.INVALID_CONFIG, "Tiered Storage functionality is disabled in the broker")
+    verdict = only(judge_topics(flow_facts(remotes={"t": "a.t"}, unfit={"b": {"a.t": error}})))
+    assert verdict.level is Level.WARN and "a.t can be made on b only without" in verdict.said
+    assert "Tiered Storage" in verdict.said
+
+
 def test_a_flow_without_topics_is_a_warning() -> None:
     assert only(judge_topics(flow_facts())).level is Level.WARN
 
@@ -374,7 +381,7 @@ def test_a_flow_needs_its_topics_on_both_sides_and_its_internal_ones() -> None:
     assert needs["a", "t"].must == ("READ",), "configurations are nobody's concern"
     assert needs["b", "a.t"].must == ("WRITE",)
     assert needs["b", "a.t"].shape == TopicShape(
-        "a.t", 3, 2, {"message.timestamp.type": "CreateTime", "retention.ms": "9"}
+        "a.t", 3, 2, {"message.timestamp.type": "CreateTime", "retention.ms": "9"}, TIERED
     )
     assert needs["b", "a.t"].should.keys() == {"READ", "ALTER", "DELETE"}
     assert needs["b", "mm2-claims.a.internal"].factor_key == "offset.storage.replication.factor"

@@ -10,6 +10,7 @@ from sparkmirror.topology.internal_topics import InternalTopicPlan, plan_interna
 from tests.support.flow_text import flow_of
 
 COMPACT = {"cleanup.policy": "compact"}
+SMALL = {"segment.bytes": "1048576"}
 
 
 def planned(more: str = "") -> dict[str, InternalTopicPlan]:
@@ -20,7 +21,8 @@ def planned(more: str = "") -> dict[str, InternalTopicPlan]:
 def test_names_partitions_cleanup_and_factors_are_mirrormakers() -> None:
     found = planned("heartbeats.topic.replication.factor=1\n")
     assert list(found) == ["heartbeats", "a.checkpoints.internal", "mm2-offset-syncs.b.internal"]
-    assert all(topic.partitions == 1 and topic.configs == COMPACT for topic in found.values())
+    assert all(topic.partitions == 1 for topic in found.values())
+    assert [topic.configs for topic in found.values()] == [COMPACT, COMPACT | SMALL, COMPACT]
     assert [topic.replication_factor for topic in found.values()] == [1, 3, 3]
     assert [topic.on_source for topic in found.values()] == [False, False, True]
     assert found["heartbeats"].key == "heartbeats.topic.replication.factor"
@@ -47,7 +49,8 @@ def test_a_retention_time_deletes_as_well() -> None:
     text = "heartbeats.topic.retention.ms=86400000\na->b.checkpoints.topic.retention.ms=-1\n"
     found = planned(text + "offset-syncs.topic.retention.ms=1000\n")
     assert [topic.configs for topic in found.values()] == [
-        {"cleanup.policy": "compact,delete", "retention.ms": ms} for ms in ("86400000", "-1", "1000")
+        {"cleanup.policy": "compact,delete", "retention.ms": ms} | more
+        for ms, more in (("86400000", {}), ("-1", SMALL), ("1000", {}))
     ]
 
 

@@ -64,6 +64,12 @@ def test_a_new_topic_keeps_the_times_of_records_unless_the_file_wants_the_source
     assert not plan_config_changes(defaults(TIMESTAMP_TYPE), by_hand, usual, ours=set(made))
 
 
+def test_changes_without_some_names_neither_set_nor_remove_them() -> None:
+    changes = ConfigChanges(set={"a": "1", "b": "2"}, remove=("c", "d"))
+    assert changes.names_of({"d", "a", "x"}) == ["a", "d"]
+    assert changes.without("a", "d") == ConfigChanges(set={"b": "2"}, remove=("c",))
+
+
 def test_only_what_differs_is_written() -> None:
     target = defaults(*SOURCE) | {"set": ConfigEntry("1", OF_TOPIC), "dynamic": ConfigEntry("9", OF_TOPIC)}
     assert plan_config_changes(SOURCE, target, PLAIN) == ConfigChanges(set={"dynamic": "2"})

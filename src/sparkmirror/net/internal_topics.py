@@ -1,0 +1,56 @@
+"""Internal topics made with what keeps them small; older ones are given what they lack.
+
+What is set on the topic itself is its user's and stays. Where a cluster refuses what keeps a topic small, it grows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from sparkmirror.errors import BrokerError
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.configs import describe_topic_configs, set_topic_configs
+from sparkmirror.net.topics import TopicShape, create_topic
+from sparkmirror.protocol import codes
+from sparkmirror.topology.internal_topics import lacking_configs
+
+log = logging.getLogger("sparkmirror.topics")
+
+
+def create_internal_topic(cluster: Cluster, shape: TopicShape) -> None:
+    """With all of its configurations, or with those that it needs."""
+    try:
+        create_topic(cluster, shape)
+    except BrokerError as error:
+        if error.code not in codes.UNFIT_CONFIG:
+            raise
+        create_topic(cluster, shape.bare())
+        _say_grows(cluster, shape.name, lacking_configs(shape.configs, {}), error)
+
+
+def complete_configs(cluster: Cluster, topic: str, configs: Mapping[str, str]) -> None:
+    """Set what is not set on the topic itself. What can't be seen is left alone."""
+    if not lacking_configs(configs, {}):
+        return
+    entries = describe_topic_configs(cluster, [topic]).found.get(topic)
+    lacking = lacking_configs(configs, entries) if entries is not None else {}
+    if not lacking:
+        return
+    try:
+        set_topic_configs(cluster, topic, lacking)
+    except BrokerError as error:
+        _say_grows(cluster, topic, lacking, error)
+    else:
+        log.info("cluster %s: topic %s: %s", cluster.address.alias, topic, _show(lacking))
+
+
+def _say_grows(cluster: Cluster, topic: str, lacking: Mapping[str, str], error: BrokerError) -> None:
+    log.warning(
+        "cluster %s: topic %s can't have %s, so a driver that takes over may read long before it begins: %s",
+        cluster.address.alias, topic, _show(lacking), error,
+    )  # fmt: skip
+
+
+def _show(configs: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in configs.items())

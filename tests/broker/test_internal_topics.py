@@ -1,0 +1,113 @@
+"""Internal topics stay small however long a mirror runs, and one that has grown is read quickly all the same."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets import internal_topic
+from sparkmirror.offsets.claims import Claims
+from sparkmirror.offsets.map_topic import Ids, OffsetMapTopic
+from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.topology.run import Run
+from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
+from tests.conftest import Pair
+from tests.support.aged_progress import BusyProgress
+from tests.support.command import run_command
+from tests.support.flows import only_flow, write_flow
+from tests.support.kafka_client import await_condition, create_topic, topics
+from tests.support.keepers import keeping
+from tests.support.leases import address
+from tests.support.topic_admin import topic_configs
+
+SMALL = {"cleanup.policy": "compact", "segment.bytes": "1048576"}
+SECOND_OLD = {"min.compaction.lag.ms": "600000"}  # of claims
+
+
+def test_internal_topics_are_made_so_that_compaction_keeps_them_small(pair: Pair, topic: str, tmp_path: Path) -> None:
+    create_topic(pair.source, topic, 1)
+    quiet = {"emit.heartbeats.enabled": "false", "checkpoints.topic.replication.factor": "1"}
+    flow = only_flow(write_flow(tmp_path, pair.source, pair.target, topic, quiet))
+    storage, checkpoints = Storage.of(flow), f"{flow.source.alias}.checkpoints.internal"
+    with keeping(flow), Cluster(address(pair.target)) as cluster:
+        OffsetMapTopic(cluster, storage, 1).ensure()
+        await_condition(lambda: checkpoints in topics(pair.target), "checkpoints")
+    for name in (storage.progress, storage.status, storage.offset_map, checkpoints):
+        assert topic_configs(pair.target, name) == SMALL
+    assert topic_configs(pair.target, storage.claims) == SMALL | SECOND_OLD
+
+
+def test_an_older_topic_gets_what_it_lacks_and_keeps_what_a_user_set(
+    pair: Pair, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="sparkmirror")
+    storage = Storage.named(topic)
+    create_topic(pair.target, storage.progress, 25, config={"cleanup.policy": "compact"})
+    create_topic(pair.target, storage.claims, 1, config={"cleanup.policy": "compact", "segment.bytes": "9000000"})
+    with Cluster(address(pair.target)) as cluster:
+        ProgressTopic(cluster, storage).ensure()
+        Claims(cluster, storage, 1).claim_producer_id()
+    assert topic_configs(pair.target, storage.progress) == SMALL
+    assert topic_configs(pair.target, storage.claims) == SMALL | SECOND_OLD | {"segment.bytes": "9000000"}
+    assert f"topic {storage.progress}: segment.bytes=1048576" in caplog.text
+
+
+def test_the_plan_shows_what_older_internal_topics_get(pair: Pair, topic: str, tmp_path: Path) -> None:
+    file = write_flow(tmp_path, pair.source, pair.target, topic)
+    progress = Storage.of(only_flow(file)).progress
+    create_topic(pair.target, progress, 25, config={"cleanup.policy": "compact"})
+    shown = run_command("plan", str(file)).stdout
+    assert ["set", "B", progress, "segment.bytes=1048576"] in [line.split() for line in shown.splitlines()]
+
+
+def test_a_cluster_that_refuses_small_segments_has_the_topic_without(
+    pair: Pair, topic: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Brokers from 4.0 on take no segments of less than 1 MB, others have policies of their own."""
+    monkeypatch.setattr(internal_topic, "COMPACTED", SMALL | {"segment.bytes": "1000"})
+    storage = Storage.named(topic)
+    with Cluster(address(pair.target)) as cluster:
+        for _ in range(2):
+            ProgressTopic(cluster, storage, 1).ensure()
+            assert topic_configs(pair.target, storage.progress) == {"cleanup.policy": "compact"}
+    assert f"topic {storage.progress} can't have segment.bytes=1000" in caplog.text
+
+
+def test_a_topic_with_half_a_million_records_is_read_in_seconds(pair: Pair, topic: str) -> None:
+    storage = Storage.named(topic)
+    create_topic(pair.target, storage.progress, 25, config={"cleanup.policy": "compact"})
+    with Cluster(address(pair.target)) as cluster:
+        busy = BusyProgress(cluster, storage, topic, 1000)
+        busy.write(500_000, 5_000)
+        busy.write(10_000, 6_000)
+        began = time.thread_time()
+        found = ProgressTopic(cluster, storage).read()
+        worked_s = time.thread_time() - began  # whatever else the machine does
+    assert busy.written > 400_000
+    assert {place: standing.next_offset for place, standing in found.items()} == {(topic, p): 6001 for p in range(1000)}
+    assert worked_s < 5
+
+
+def test_chunks_of_a_map_that_was_begun_anew_are_the_new_ones_alone(pair: Pair, topic: str) -> None:
+    """The chunks of a partition stand in different partitions of the topic, which are read in any order."""
+    storage = Storage.named(topic)
+    old, new = (Ids("", f"00000000-0000-0000-0000-00000000000{n}") for n in (1, 2))
+    places = [(topic, number) for number in range(20)]
+    with Cluster(address(pair.target)) as cluster:
+        writer = OffsetMapTopic(cluster, storage, 1)
+        writer.ensure()
+        for place in places:
+            for run in range(1500):  # more than one chunk
+                writer.add(place, old, Run(2 * run, run, 1))
+        writer.write()
+        for place in places:
+            writer.add(place, new, Run(0, 100, 5))
+        writer.write()
+        reader = OffsetMapTopic(cluster, storage)
+        reader.read()
+        standing = Standing(5, 0, 105, translated="why", source_id="", target_id=new.target)
+        assert [place for place in places if reader.is_lost(place, standing)] == []
