@@ -46,6 +46,12 @@ class ProgressKeeper:
     def ensure(self) -> None:
         self._progress.ensure()
 
+    def has_copied(self) -> bool:
+        """Whether a mirror of ours has written progress, at any time; a MirrorMaker 2 says less."""
+        with self._writing:
+            self._progress.ensure()
+            return any(known.last_sequence >= 0 or known.target_id for known in self._progress.read().values())
+
     def read(self) -> None:
         with self._writing:
             self.written = self._maps.mark_lost(self._progress.read())
