@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from confluent_kafka import ConsumerGroupState
@@ -31,15 +32,12 @@ from tests.support.source_logs.log_start import remove_records
 from tests.support.topic_admin import topic_configs
 
 RECORDS = 100
+DAY_MS = "86400000"
 OFTEN = {
     "refresh.topics.interval.seconds": "0.2",
     "sync.topic.configs.interval.seconds": "0.2",
     "heartbeats.replication.enabled": "false",
 }
-
-
-def write_file(pair: Pair, topic: str, folder: Path, extra: Mapping[str, str]) -> Path:
-    return write_flow(folder, pair.source, pair.target, topic, OFTEN | dict(extra))
 
 
 def fill(servers: str, topic: str) -> None:
@@ -51,6 +49,18 @@ def recreate(servers: str, topic: str, configs: Mapping[str, str] | None = None,
     await_condition(lambda: topic not in topics(servers), "its end")
     create_topic(servers, topic, partitions, config=configs)
     fill(servers, topic)
+
+
+@contextlib.contextmanager
+def mirrored(pair: Pair, topic: str, folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[LocalMirror]:
+    """A topic with a day's retention that was copied."""
+    create_topic(pair.source, topic, 1, config={"retention.ms": DAY_MS})
+    fill(pair.source, topic)
+    file = write_flow(folder, pair.source, pair.target, topic, OFTEN | dict(extra or {}))
+    with mirroring(file) as mirror:
+        mirror.await_topics(1)
+        mirror.catch_up(topic)
+        yield mirror
 
 
 def await_looks(mirror: LocalMirror, count: int = 3) -> None:
@@ -67,12 +77,8 @@ def remote_of(mirror: LocalMirror, topic: str) -> str:
 def test_the_targets_log_begins_where_the_sources_does_and_never_where_a_new_topics_does(
     pair: Pair, topic: str, tmp_path: Path
 ) -> None:
-    create_topic(pair.source, topic, 1)
-    fill(pair.source, topic)
-    with mirroring(write_file(pair, topic, tmp_path, {"sync.log.start.enabled": "true"})) as mirror:
+    with mirrored(pair, topic, tmp_path, {"sync.log.start.enabled": "true"}) as mirror:
         remote = remote_of(mirror, topic)
-        mirror.await_topics(1)
-        mirror.catch_up(topic)
         remove_records(pair.source, topic, 10)
         await_condition(lambda: watermarks(pair.target, remote)[0] == (10, RECORDS), "the log to begin at 10")
         recreate(pair.source, topic)
@@ -87,12 +93,8 @@ def test_the_targets_log_begins_where_the_sources_does_and_never_where_a_new_top
 
 
 def test_nothing_is_removed_from_a_partition_that_stands_still(pair: Pair, topic: str, tmp_path: Path) -> None:
-    create_topic(pair.source, topic, 1)
-    fill(pair.source, topic)
-    with mirroring(write_file(pair, topic, tmp_path, {"sync.log.start.enabled": "true"})) as mirror:
+    with mirrored(pair, topic, tmp_path, {"sync.log.start.enabled": "true"}) as mirror:
         remote = remote_of(mirror, topic)
-        mirror.await_topics(1)
-        mirror.catch_up(topic)
         said = "diverged: the target's last records are not what the source holds there"
         stop = Receipt(flow=mirror.flow.name, topic=topic, partition=0, kind=STOPPED, error=said)
         mirror.ledger.take([stop])
@@ -105,25 +107,17 @@ def test_nothing_is_removed_from_a_partition_that_stands_still(pair: Pair, topic
 
 def test_configurations_of_a_new_topic_do_not_reach_the_old_ones_copy(pair: Pair, topic: str, tmp_path: Path) -> None:
     """A shorter retention would remove the only copy."""
-    create_topic(pair.source, topic, 1, config={"retention.ms": "86400000"})
-    fill(pair.source, topic)
-    with mirroring(write_file(pair, topic, tmp_path, {})) as mirror:
+    with mirrored(pair, topic, tmp_path) as mirror:
         remote = remote_of(mirror, topic)
-        mirror.await_topics(1)
-        mirror.catch_up(topic)
         recreate(pair.source, topic, {"retention.ms": "3600000"})
         await_looks(mirror)
-        assert topic_configs(pair.target, remote)["retention.ms"] == "86400000"
+        assert topic_configs(pair.target, remote)["retention.ms"] == DAY_MS
         (step,) = [step for step in plan_flow(mirror.flow).steps if step.topic == remote]
         assert "retention.ms=3600000" in step.detail and "made anew" in step.refusal
 
 
 def test_partitions_of_a_new_topic_are_not_added_to_the_old_ones_copy(pair: Pair, topic: str, tmp_path: Path) -> None:
-    create_topic(pair.source, topic, 1)
-    fill(pair.source, topic)
-    with mirroring(write_file(pair, topic, tmp_path, {})) as mirror:
-        mirror.await_topics(1)
-        mirror.catch_up(topic)
+    with mirrored(pair, topic, tmp_path) as mirror:
         add_partitions(pair.source, topic, 2)
         mirror.await_topics(2)
         recreate(pair.source, topic, partitions=3)
@@ -133,13 +127,8 @@ def test_partitions_of_a_new_topic_are_not_added_to_the_old_ones_copy(pair: Pair
 
 
 def test_a_topic_whose_copy_stood_still_is_not_deleted_with_its_source(pair: Pair, topic: str, tmp_path: Path) -> None:
-    create_topic(pair.source, topic, 1)
-    fill(pair.source, topic)
-    file = write_file(pair, topic, tmp_path, {"sync.topic.deletes.enabled": "true"})
-    with mirroring(file) as mirror:
+    with mirrored(pair, topic, tmp_path, {"sync.topic.deletes.enabled": "true"}) as mirror:
         remote = remote_of(mirror, topic)
-        mirror.await_topics(1)
-        mirror.catch_up(topic)
         recreate(pair.source, topic)
         mirror.round()
         assert mirror.facts()[topic, 0].name == "source-recreated"
@@ -148,7 +137,7 @@ def test_a_topic_whose_copy_stood_still_is_not_deleted_with_its_source(pair: Pai
         await_looks(mirror)
         assert remote in topics(pair.target)
         assert mirror.facts()[topic, 0].name == "source-recreated", "it says why the topic stays"
-    with mirroring(file) as mirror:
+    with mirroring(mirror.file) as mirror:
         mirror.await_topics(0)
         await_looks(mirror)
         assert remote in topics(pair.target), "also under the next driver"
@@ -165,12 +154,8 @@ def test_a_topic_is_gone_only_if_the_very_cluster_says_so_that_it_was_mirrored_f
 def test_groups_that_ended_with_their_topic_stay_on_the_target(pair: Pair, topic: str, tmp_path: Path) -> None:
     """A broker forgets what was committed in a topic that is deleted, and sooner or later the group."""
     group, deleted = f"{topic}-group", f"{topic}-deleted"
-    create_topic(pair.source, topic, 1)
-    fill(pair.source, topic)
     keys = KEYS | {"groups": f"{topic}.*", "sync.group.deletes.enabled": "true", "refresh.groups.interval.seconds": "1"}
-    with mirroring(write_file(pair, topic, tmp_path, keys)) as mirror, groups_of(mirror) as groups:
-        mirror.await_topics(1)
-        mirror.catch_up(topic)
+    with mirrored(pair, topic, tmp_path, keys) as mirror, groups_of(mirror) as groups:
         for each in (group, deleted):
             commit(pair.source, each, {(topic, 0): 50})
         assert groups.round()[group].committed == 1

@@ -16,6 +16,7 @@ from sparkmirror.control.ledger import Ledger
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import Claims, lift_halt, write_halt
+from sparkmirror.topology.fact import WHOLE_FLOW
 from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
@@ -85,7 +86,7 @@ def test_a_keeper_goes_on_after_an_error_that_nobody_expected(
     """Else its lead would be kept by another thread, and nobody would write progress or facts any more."""
     monkeypatch.setattr(part, "FIRST_PAUSE_S", 0.01)
     flow = only_flow(write_flow(tmp_path, pair.source, pair.target, "x", {"refresh.topics.interval.seconds": "0.2"}))
-    with keeping(flow) as (keeper, _):
+    with keeping(flow) as (keeper, ledger):
         real, failed = keeper._discovery.look, threading.Event()
 
         def look() -> Landscape:
@@ -100,6 +101,7 @@ def test_a_keeper_goes_on_after_an_error_that_nobody_expected(
         await_condition(lambda: keeper.view.landscape is not before and not keeper.view.problem, "a later look", 20)
         assert keeper.view.leads
         assert [p.state for p in keeper.parts] == ["failing", "well"]
+        await_condition(lambda: ledger.facts(flow.name)[WHOLE_FLOW].name == "part-failing", "the fact", 20)
     assert "Traceback" in caplog.text
 
 

@@ -24,13 +24,13 @@ from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log_starts import LogStarts
 from sparkmirror.control.offset_sync_writer import OffsetSyncWriter
 from sparkmirror.control.open_transactions import TransactionWatch
-from sparkmirror.control.part import Part
+from sparkmirror.control.part import WELL, Part
 from sparkmirror.control.probes import Probes
 from sparkmirror.control.progress_keeper import ProgressKeeper
 from sparkmirror.control.rules import build_rules, flush_seconds, plan_pauses
 from sparkmirror.control.step import admin_step
 from sparkmirror.control.storage import refuse_impossible_factors
-from sparkmirror.control.topic_facts import all_places
+from sparkmirror.control.topic_facts import all_places, find_part_facts
 from sparkmirror.control.upkeep import Upkeep
 from sparkmirror.control.view import View
 from sparkmirror.copy.lease import Heartbeat, Lease
@@ -96,7 +96,7 @@ class FlowKeeper:
         self._log_starts = LogStarts(flow.name, self.source, self.target, self.guard)
         self._complained_at = -COMPLAIN_EVERY_S
         self._part = Part(f"flow {flow.name}", self._run, self._note_failure)
-        self.parts = (self._part, self.lead.part)
+        self.parts = [self._part, self.lead.part]  # all that has a thread of its own for this flow
 
     def start(self) -> None:
         """Get to know the clusters. The lead is taken when `lead.allow` was called."""
@@ -393,6 +393,7 @@ class FlowKeeper:
     def _note_facts(self, landscape: Landscape, ends: Mapping[Place, Ends]) -> None:
         found = self._holes.look(ends, self._ledger.filled(self.flow.name))
         found |= self._probes.facts(landscape.pairs) | landscape.facts
+        found |= find_part_facts({part.name: part.trouble for part in self.parts if part.state != WELL})
         if self.flow.read_committed:
             found |= self._transactions.look(ends, landscape.leaders, time.time())
         kept = self._find_kept(landscape)

@@ -62,6 +62,7 @@ class GroupKeeper:
         self._turning = threading.Lock()
         self._stop = threading.Event()
         self.part = Part(f"groups {self.flow.name}", self._run)
+        keeper.parts.append(self.part)
 
     def start(self) -> None:
         self.part.start()

@@ -339,8 +339,7 @@ class Mirror:
     @property
     def parts(self) -> list[Part]:
         """All that has a thread of its own."""
-        flows = [part for keeper in self.keepers for part in keeper.parts]
-        return [*flows, *(groups.part for groups in self.groups), self._pairs.part]
+        return [*(part for keeper in self.keepers for part in keeper.parts), self._pairs.part]
 
     def _write_status(self) -> None:
         if self.options.status_file:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 log = logging.getLogger("sparkmirror.part")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
+WELL, FAILING, BROKEN = "well", "failing", "broken"
 WELL_S = 60.0
 GIVE_UP_S = 60.0
 
@@ -49,8 +50,8 @@ class Part:
     @property
     def state(self) -> str:
         if self.is_broken:
-            return "broken"
-        return "failing" if self.trouble and time.monotonic() - self._failed_at < WELL_S else "well"
+            return BROKEN
+        return FAILING if self.trouble and time.monotonic() - self._failed_at < WELL_S else WELL
 
     def _run(self) -> None:
         pause_s = FIRST_PAUSE_S

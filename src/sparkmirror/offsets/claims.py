@@ -145,9 +145,9 @@ class Claims:
         return self._producer_id is not None
 
     def _restore(self) -> None:
-        """Say what the topic said before it was made anew, in one batch: all of it can be read, or nothing."""
+        """Say what the topic said before it was made anew; first that nobody leads, so no claim is read without."""
         unknown = self._leader_value(released=True, unsure=True)
-        self._append(*self._lost.items(), (self._leader_key, _dump(unknown)))
+        self._append((self._leader_key, _dump(unknown)), *self._lost.items())
 
     def claim_origins(self, places: Collection[Place]) -> dict[Place, int]:
         """Producer ids of single partitions: those claimed first, ours or not."""
@@ -204,7 +204,7 @@ class Claims:
         """Read what was written since; all, where the topic was made anew."""
         with self._lock:
             topic_id, end, records = self._topic.read_on(0, self._next)
-            if end < self._next or (self._topic_id and topic_id != self._topic_id):
+            if end < self._next or (self._topic_id and topic_id and topic_id != self._topic_id):
                 led = self.leads()
                 self._begin_anew()
                 topic_id, _, records = self._topic.read_on(0, 0)
@@ -215,7 +215,7 @@ class Claims:
             self._take(topic_id, records)
 
     def _take(self, topic_id: str, records: Iterable[InternalRecord]) -> None:
-        self._topic_id = topic_id
+        self._topic_id = topic_id or self._topic_id  # an older broker, while they are upgraded, does not say it
         for record in records:
             self._next = record.offset + 1
             self._note(record)
