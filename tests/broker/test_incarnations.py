@@ -153,17 +153,25 @@ def test_a_topic_is_gone_only_if_the_very_cluster_says_so_that_it_was_mirrored_f
 
 def test_groups_that_ended_with_their_topic_stay_on_the_target(pair: Pair, topic: str, tmp_path: Path) -> None:
     """A broker forgets what was committed in a topic that is deleted, and sooner or later the group."""
-    group, deleted = f"{topic}-group", f"{topic}-deleted"
+    group, deleted, elsewhere = f"{topic}-group", f"{topic}-deleted", f"{topic}-elsewhere"
     keys = KEYS | {"groups": f"{topic}.*", "sync.group.deletes.enabled": "true", "refresh.groups.interval.seconds": "1"}
     with mirrored(pair, topic, tmp_path, keys) as mirror, groups_of(mirror) as groups:
-        for each in (group, deleted):
+        for each in (group, deleted, elsewhere):
             commit(pair.source, each, {(topic, 0): 50})
         assert groups.round()[group].committed == 1
-        delete_group(pair.source, deleted)
+        marks = groups.keeper._marks._read().groups
+        assert marks[elsewhere].cluster == mirror.keeper.source.fetch_metadata([]).cluster_id
+        marks[elsewhere] = marks[elsewhere]._replace(cluster="another")  # so it was before the source was built anew
+        for each in (deleted, elsewhere):
+            delete_group(pair.source, each)
         groups.round()
         assert is_there(pair.target, group)
+        assert is_there(pair.target, elsewhere)
         assert not is_there(pair.target, deleted)
         recreate(pair.source, topic)
+        commit(pair.source, group, {(topic, 0): 90})
+        report = groups.round()[group]
+        assert "made anew since it was mirrored" in report.unknown and not report.committed and not report.emitted
         delete_group(pair.source, group)
         groups.round()
         assert is_there(pair.target, group)

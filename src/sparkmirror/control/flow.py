@@ -77,6 +77,7 @@ class FlowKeeper:
         self._holes = HoleWatch()
         self._producer_id: int | None = None
         self._times_anew = 0
+        self._led_last = False
         self._unclaimed_since = 0.0
         self._skip_producers: tuple[int, ...] = ()
         self.is_calm = False  # nothing has happened for a while
@@ -323,7 +324,7 @@ class FlowKeeper:
 
     def _refresh_progress(self) -> None:
         if self._is_stale.is_set():
-            self.progress.read()
+            self.progress.read(keep=self._led_last)
             self._discovery.expect(topic for topic, _ in self.progress.written)
             self._is_stale.clear()
             self._changed()
@@ -337,6 +338,7 @@ class FlowKeeper:
     def _prepare_lead(self) -> None:
         """Another driver may have written since. Progress is read before the first lease."""
         self._read_facts()
+        self._led_last = self._claims.led_last
         self.progress.take_lead()
         self._is_stale.set()
 

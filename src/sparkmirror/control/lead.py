@@ -67,6 +67,8 @@ class Lead:
                 raise ConnectionLostError(self._why_unconfirmed)
             return
         self._look()
+        if not self._claims.is_claimed:
+            raise ConnectionLostError("the claim topic was made anew, and does not say yet what it said before")
         silent_s = time.monotonic() - self._last_change
         is_free = self._claims.leads() or is_vacant(self._claims.leader, silent_s, self._flow.lease_s)
         if self._allowed.is_set() and (is_free or not self._has_led):

@@ -50,6 +50,7 @@ class LogStarts:
         if before:
             reasons = self._guard.find_reasons([by_place[place] for place in before], here, there)
             self._say(reasons)
+            self._guard.require_lead()
             kept = {by_place[place].target_place: first for place, first in before.items() if place not in reasons}
             for (topic, partition), code in delete_records(self._target, there, kept).items():
                 if code:

@@ -140,6 +140,7 @@ class Upkeep:
         known = {remote: frozenset(self._claims.memory.names_set(remote, ids[remote])) for remote in changes}
         for remote, change in changes.items():
             self._remember(remote, ids[remote], known[remote], known[remote] | change.set.keys())
+        self._guard.require_lead()
         refused = self._configs.apply(changes)
         for remote, change in changes.items():
             if remote in refused:
@@ -194,6 +195,7 @@ class Upkeep:
         for topic, why in others.items():
             self._say(f"rights of {remotes[topic]}", f"topic {remotes[topic]} keeps its rights (ACLs): {why}")
         held = {remotes[topic] for topic in others}
+        self._guard.require_lead()
         plan = replace(plan, missing=tuple(acl for acl in plan.missing if acl.name not in held))
         self._acls.apply(plan)
         if plan.missing:

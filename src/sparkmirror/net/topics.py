@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 
 from sparkmirror.errors import BrokerError
-from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, Leader, Metadata, group_by
+from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, Leader, Metadata, TopicInfo, group_by
 from sparkmirror.net.denial import raise_refused, refused
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.response import only_answer
@@ -114,6 +114,11 @@ def fetch_topic_ids(cluster: Cluster, leaders: Mapping[tuple[str, int], Leader])
 def read_ids(remotes: Mapping[str, str], here: Metadata, there: Metadata) -> dict[str, TopicIds]:
     """By source topic. `remotes`: source topic -> remote topic."""
     return {topic: TopicIds(_id_of(here, topic), _id_of(there, remote)) for topic, remote in remotes.items()}
+
+
+def topic_ids(topics: Iterable[TopicInfo]) -> dict[str, str]:
+    """Of those that have one."""
+    return {t.name: format_topic_id(t.topic_id) for t in topics if not t.error and t.topic_id != NO_TOPIC_ID}
 
 
 def _id_of(metadata: Metadata, topic: str) -> str:

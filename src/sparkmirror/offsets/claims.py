@@ -110,6 +110,7 @@ class Claims:
         self._topic_id = ""
         self._kept: dict[bytes, bytes] = {}  # all but who leads, as it was written
         self._lost: dict[bytes, bytes] = {}  # the same of a topic that was made anew since
+        self._led_lost = False  # whether this driver led by that one
         self._next = 0
         self._since_ms = -1
         self._longest_s = 0.0
@@ -142,6 +143,11 @@ class Claims:
         with self._lock:
             self._topic.ensure()
         self.refresh()
+        return self.is_claimed
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether a producer id is known to be claimed for the flow."""
         return self._producer_id is not None
 
     def _restore(self) -> None:
@@ -151,6 +157,8 @@ class Claims:
 
     def claim_origins(self, places: Collection[Place]) -> dict[Place, int]:
         """Producer ids of single partitions: those claimed first, ours or not."""
+        if not self.is_claimed:
+            raise ConnectionLostError(f"{self._topic.name} was made anew, and does not say yet what it said before")
         if missing := [place for place in places if place not in self._origins]:
             self._append(
                 *(
@@ -191,6 +199,11 @@ class Claims:
         self._base, self._longest_s = base, longest_s
         self._say(released=True, unsure=True)
 
+    @property
+    def led_last(self) -> bool:
+        """Whether this driver led by a topic that was made anew, and nobody has led since."""
+        return self._led_lost and (self.leader is None or self.leader.driver == self.driver)
+
     def leads(self) -> bool:
         return self.leader is not None and self.leader.driver == self.driver and not self.leader.released
 
@@ -205,31 +218,30 @@ class Claims:
         with self._lock:
             topic_id, end, records = self._topic.read_on(0, self._next)
             if end < self._next or (self._topic_id and topic_id and topic_id != self._topic_id):
-                led = self.leads()
                 self._begin_anew()
                 topic_id, _, records = self._topic.read_on(0, 0)
-                self._take(topic_id, records)
-                if led and self._producer_id is None:
-                    self._restore()
-                    topic_id, _, records = self._topic.read_on(0, self._next)
             self._take(topic_id, records)
+            if self._led_lost and not self.is_claimed:
+                self._restore()
+                topic_id, _, records = self._topic.read_on(0, self._next)
+                self._take(topic_id, records)
 
     def _take(self, topic_id: str, records: Iterable[InternalRecord]) -> None:
         self._topic_id = topic_id or self._topic_id  # an older broker, while they are upgraded, does not say it
         for record in records:
             self._next = record.offset + 1
             self._note(record)
-        if self._producer_id is not None:
+        if self.is_claimed:
             self._lost = {}
 
     def _begin_anew(self) -> None:
         """All that is known was said by another topic. Generations go on above those of that one."""
         self.times_anew += 1
         self._base = max(self._base, self.leader.generation + UNSEEN if self.leader else 0)
-        self._lost = self._lost | self._kept
+        self._lost, self._led_lost = self._lost | self._kept, self._led_lost or self.leads()
         self._kept, self._origins, self.memory = {}, {}, TopicMemory()
         self._producer_id = self.leader = self.before = self.halt = None
-        self._next, self._topic_id = 0, ""
+        self._next, self._topic_id, self.rested = 0, "", -1
 
     def _say(self, *, released: bool, unsure: bool = False) -> None:
         self._append((self._leader_key, _dump(self._leader_value(released=released, unsure=unsure))))
@@ -293,6 +305,7 @@ class Claims:
         if self.leads() and not led:
             self.before = earlier
             self.takes += 1
+            self._led_lost = False
 
 
 def read_leader(cluster: Cluster, storage: Storage) -> tuple[Leadership | None, Halt | None]:
