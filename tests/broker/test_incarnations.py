@@ -14,7 +14,6 @@ from sparkmirror.copy.receipt import STOPPED, Receipt
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.sync.deletes import is_gone
-from sparkmirror.topology.fact import WHOLE_TOPIC
 from tests.conftest import Pair
 from tests.support.flows import write_flow
 from tests.support.group_rounds import KEYS, commit, groups_of
@@ -121,8 +120,8 @@ def test_partitions_of_a_new_topic_are_not_added_to_the_old_ones_copy(pair: Pair
         add_partitions(pair.source, topic, 2)
         mirror.await_topics(2)
         recreate(pair.source, topic, partitions=3)
-        await_condition(lambda: (topic, WHOLE_TOPIC) in mirror.facts(), "the fact")
-        assert "not extended: the source topic was deleted" in mirror.facts()[topic, WHOLE_TOPIC].error
+        await_condition(lambda: (topic, 2) in mirror.facts(), "the fact")
+        assert "can't be extended: the source topic was deleted and made anew" in mirror.facts()[topic, 2].error
         assert len(watermarks(pair.target, remote_of(mirror, topic))) == 2
 
 
@@ -169,6 +168,7 @@ def test_groups_that_ended_with_their_topic_stay_on_the_target(pair: Pair, topic
         assert is_there(pair.target, elsewhere)
         assert not is_there(pair.target, deleted)
         recreate(pair.source, topic)
+        await_looks(mirror)
         commit(pair.source, group, {(topic, 0): 90})
         report = groups.round()[group]
         assert "made anew since it was mirrored" in report.unknown and not report.committed and not report.emitted

@@ -193,7 +193,7 @@ class Discovery:
         unlike = self._find_unlike(read_ids(remotes, source, target)) if plan.extend else {}
         if unlike is None:  # left to the driver that leads
             return []
-        held = {remotes[topic]: f"it is not extended: {why}" for topic, why in unlike.items()}
+        held = {remotes[topic]: why for topic, why in unlike.items()}
         return [(grown, held.get(grown.topic, "")) for grown in plan.extend]
 
     def _make(self, new: NewTopic, source: Metadata) -> Refusal | None:
