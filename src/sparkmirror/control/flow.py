@@ -107,7 +107,8 @@ class FlowKeeper:
         """Write the last facts and leave the lead to whoever stands by, unless a task may still write."""
         self._stop.set()
         self._wake.set()
-        if self._part.end(1.0) and not self._part.is_broken:  # else it waits for the target, and so would this
+        has_ended = self._part.end(1.0)
+        if has_ended and self._part.state == WELL:  # else this would wait for the target, or fail as that one did
             self.write_facts()
         self.lead.end(release=is_done)
         for cluster in (self.source, self.target, self._aside):
