@@ -8,7 +8,10 @@ from sparkmirror.copy import facts
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.incarnation import (
     OTHER_LOGS,
+    Place,
     TopicIds,
+    find_others,
+    find_unproven,
     why_another,
     why_not_same,
     why_other_logs,
@@ -60,3 +63,29 @@ def test_the_names_are_those_of_the_facts() -> None:
         facts.target_truncated("t", 1, 2), facts.target_wiped("t", 1),
     }  # fmt: skip
     assert {error.name for error in said} == OTHER_LOGS
+
+
+STOPPED = Fact(kind="stopped", name="record-too-large", error="x")
+RECREATED = Fact(kind="stopped", name="source-recreated", error="x")
+SAME, OTHER = TopicIds("s", "t"), TopicIds("s2", "t")
+
+
+@pytest.mark.parametrize(
+    ("ids", "standings", "known", "others", "unproven"),
+    [
+        (SAME, {("x", 0): KNOWN}, {}, False, False),
+        (SAME, {("x", 0): KNOWN, ("x", 1): Standing(1)}, {}, False, False),
+        (SAME, {("y", 0): KNOWN}, {}, False, True),
+        (SAME, {("x", 0): KNOWN}, {("x", 1): STOPPED}, False, True),
+        (SAME, {("x", 0): KNOWN}, {("x", 1): RECREATED}, True, True),
+        (SAME, {("x", 0): KNOWN}, {("y", 1): RECREATED}, False, False),
+        (OTHER, {("x", 0): KNOWN}, {}, True, True),
+        (OTHER, {("x", 0): KNOWN, ("x", 1): KNOWN._replace(source_id="s2")}, {}, True, True),
+    ],
+)
+def test_of_whole_topics(
+    ids: TopicIds, standings: dict[Place, Standing], known: dict[Place, Fact], others: bool, unproven: bool
+) -> None:
+    """One partition proves that the topics are the same, and one is enough for another."""
+    assert bool(find_others({"x": ids}, standings, known)) is others
+    assert bool(find_unproven({"x": ids}, standings, known)) is unproven
