@@ -15,6 +15,10 @@ class SetupError(SparkmirrorError):
     """Something that this machine must provide is missing: Java, Maven, a Spark master."""
 
 
+class BrokenPartError(SparkmirrorError):
+    """A part of the driver failed again and again by an error that nobody expected; exit code 4."""
+
+
 class ConnectionLostError(SparkmirrorError):
     """A broker can't be reached, closed the connection or did not answer in time. Always worth a retry."""
 

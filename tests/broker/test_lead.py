@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import logging
+import threading
 from pathlib import Path
 
 import pytest
 
+from sparkmirror.config.model import FlowConfig
+from sparkmirror.control import part
+from sparkmirror.control.discovery import Landscape
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
+from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.claims import Claims
+from sparkmirror.offsets.claims import Claims, lift_halt, write_halt
+from sparkmirror.topology.fact import WHOLE_FLOW
 from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
-from tests.support.kafka_client import await_condition
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, topics, total
 from tests.support.keepers import keeping
+from tests.support.local_mirror import mirroring
 from tests.support.loopback import METADATA, Loopback
 
 pytestmark = pytest.mark.timeout(60)
@@ -71,3 +78,139 @@ def test_who_ends_releases_no_lead_of_another(pair: Pair, tmp_path: Path) -> Non
         keeper.stop()
         other.refresh()
         assert other.leads()
+
+
+def test_a_keeper_goes_on_after_an_error_that_nobody_expected(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Else its lead would be kept by another thread, and nobody would write progress or facts any more."""
+    monkeypatch.setattr(part, "FIRST_PAUSE_S", 0.01)
+    flow = only_flow(write_flow(tmp_path, pair.source, pair.target, "x", {"refresh.topics.interval.seconds": "0.2"}))
+    with keeping(flow) as (keeper, ledger):
+        real, failed = keeper._discovery.look, threading.Event()
+
+        def look() -> Landscape:
+            if not failed.is_set():
+                failed.set()
+                raise TypeError("nobody thought of this")
+            return real()
+
+        monkeypatch.setattr(keeper._discovery, "look", look)
+        assert failed.wait(20)
+        before = keeper.view.landscape
+        await_condition(lambda: keeper.view.landscape is not before and not keeper.view.problem, "a later look", 20)
+        assert keeper.view.leads
+        assert [p.state for p in keeper.parts] == ["failing", "well"]
+        await_condition(lambda: ledger.facts(flow.name)[WHOLE_FLOW].name == "part-failing", "the fact", 20)
+    assert "Traceback" in caplog.text
+
+
+def test_who_has_ended_opens_no_connection_any_more(pair: Pair, tmp_path: Path) -> None:
+    """Also threads that were waiting for an answer, and go on with the next question."""
+    with Loopback(silent={METADATA}) as source:
+        flow = only_flow(write_flow(tmp_path, source.server, pair.target, "x"))
+        keeper = FlowKeeper(flow, Ledger(), lambda: None)
+        keeper.start()
+        keeper.lead.allow()
+        await_condition(lambda: keeper.view.leads and source.count(METADATA) > 0, "the lead", 30)
+        keeper.stop()
+        clusters = (keeper.source, keeper.target, keeper._aside, keeper._probes._target)
+        for cluster in clusters:
+            with pytest.raises(ConnectionLostError, match="not asked any more"):
+                cluster.fetch_metadata()
+        await_condition(lambda: all(p.end(0.0) for p in keeper.parts), "the end of its threads", 20)
+        assert not any(cluster._channels for cluster in clusters)
+        assert [p.state for p in keeper.parts] == ["well", "well"]
+
+
+def lose_claims(pair: Pair, flow: FlowConfig) -> str:
+    claims = Storage.of(flow).claims
+    delete_topic(pair.target, claims)
+    await_condition(lambda: claims not in topics(pair.target), "the claims to be gone")
+    return claims
+
+
+def write_some(pair: Pair, topic: str, count: int) -> None:
+    produce(pair.source, topic, ({"value": b"%d" % i} for i in range(count)))
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_a_claim_topic_that_is_made_anew_says_the_same_and_nobody_leads_by_the_old_one(
+    pair: Pair,
+    tmp_path: Path,
+    topic: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    has_ids: bool,
+) -> None:
+    create_topic(pair.source, topic, 1)
+    write_some(pair, topic, 10)
+    with mirroring(write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "2"})) as mirror:
+        mirror.await_topics(1)
+        mirror.catch_up(topic)
+        keeper, claims = mirror.keeper, mirror.keeper._claims
+        if not has_ids:  # as before 3.1
+            read_on = claims._topic.read_on
+            monkeypatch.setattr(claims, "_topic_id", "")
+            monkeypatch.setattr(claims._topic, "read_on", lambda *place: ("", *read_on(*place)[1:]))
+        producer_id, memory, fence = keeper._producer_id, claims.memory, keeper.lead.next_fence()
+        takes = claims.takes
+        write_halt(keeper.target, Storage.of(mirror.flow), 1, by="me", why="a test")
+        await_condition(lambda: keeper.view.halt is not None, "the halt", 20)
+        create_topic(pair.target, lose_claims(pair, mirror.flow), 1)
+        await_condition(lambda: claims.takes > takes and keeper.view.leads, "the lead to be taken anew", 30)
+        assert claims.times_anew == 1
+        assert keeper.view.halt is not None, "whoever moves consumers relies on it"
+        lift_halt(keeper.target, Storage.of(mirror.flow))
+        write_some(pair, topic, 10)
+        mirror.catch_up(topic)
+        assert (keeper._producer_id, claims.memory) == (producer_id, memory)
+        later = keeper.lead.next_fence()
+        assert fence is not None and later is not None and later > fence
+        assert not mirror.facts()
+        assert total(pair.target, f"{mirror.flow.source.alias}.{topic}") == 20
+    assert "its claim topic was deleted and made anew" in caplog.text
+
+
+def test_two_drivers_go_on_under_one_producer_id_when_the_claim_topic_is_lost(
+    pair: Pair, tmp_path: Path, topic: str
+) -> None:
+    """The second one makes the topic, and must not claim an id of its own while the first may still write."""
+    create_topic(pair.source, topic, 1)
+    write_some(pair, topic, 10)
+    file = write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "2"})
+    with mirroring(file) as first:
+        first.await_topics(1)
+        first.catch_up(topic)
+        producer_id, generation = first.keeper._producer_id, first.keeper.view.generation
+        lose_claims(pair, first.flow)
+        with mirroring(file) as second:
+            keepers = first.keeper, second.keeper
+            await_condition(lambda: all(k._producer_id is not None for k in keepers), "both claims", 30)
+            assert {k._producer_id for k in keepers} == {producer_id}
+            await_condition(lambda: sum(k.lead.term_s > 0 for k in keepers) == 1, "one leader", 30)
+            leader = next(mirror for mirror in (first, second) if mirror.keeper.lead.term_s)
+            assert leader.keeper.view.generation > generation
+            write_some(pair, topic, 10)
+            leader.catch_up(topic)
+            assert total(pair.target, f"{first.flow.source.alias}.{topic}") == 20
+
+
+def test_who_finds_progress_and_no_claim_waits_for_a_driver_that_may_still_lead(
+    pair: Pair, tmp_path: Path, topic: str
+) -> None:
+    create_topic(pair.source, topic, 1)
+    write_some(pair, topic, 10)
+    file = write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "1"})
+    with mirroring(file) as first:
+        first.await_topics(1)
+        first.catch_up(topic)
+    lose_claims(pair, first.flow)
+    with mirroring(file) as second:
+        await_condition(lambda: "for a driver that still leads" in second.keeper.view.problem, "the wait", 20)
+        assert second.keeper._producer_id is None
+        second.await_topics(1)
+        write_some(pair, topic, 10)
+        second.round()
+        assert second.facts()[topic, 0].kind == "stopped", "what another id wrote is not taken for its own"
+        assert total(pair.target, f"{first.flow.source.alias}.{topic}") == 10

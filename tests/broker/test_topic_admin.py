@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
+
 from sparkmirror.embedded import KafkaCluster
 from sparkmirror.net.acls import describe_topic_acls
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.configs import change_topic_configs, describe_topic_configs
+from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.topics import TopicShape, create_topic, delete_topic, extend_topic
 from sparkmirror.protocol import codes
 from sparkmirror.topology.topic_configs import OF_TOPIC, ConfigChanges
@@ -37,6 +40,10 @@ def test_every_version_takes_what_the_mirror_does_to_topics(versioned: KafkaClus
         await_condition(lambda: len(cluster.fetch_metadata([topic]).topics[topic].leaders) == 3, "the partition")
         assert len(cluster.fetch_metadata().topics[topic].leaders) == 3
         assert describe_topic_acls(cluster) is None
-        delete_topic(cluster, topic)
-        await_condition(lambda: bool(cluster.fetch_metadata([topic]).topics[topic].error), "its end")
-        delete_topic(cluster, topic)
+        topic_id = format_topic_id(cluster.fetch_metadata([topic]).topics[topic].topic_id)
+        if topic_id:  # else nothing is ever deleted
+            delete_topic(cluster, topic, str(uuid.uuid4()))
+            assert not cluster.fetch_metadata([topic]).topics[topic].error, "it was another of that name"
+            delete_topic(cluster, topic, topic_id)
+            await_condition(lambda: bool(cluster.fetch_metadata([topic]).topics[topic].error), "its end")
+            delete_topic(cluster, topic, topic_id)

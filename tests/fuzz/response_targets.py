@@ -40,6 +40,7 @@ from sparkmirror.topology.topic_configs import ConfigChanges
 from tests.fuzz.target import Target
 
 _LEADERS = {("t", 0): Leader(1, 5)}
+_SOME_ID = str(uuid.UUID(int=7))
 
 
 class OneAnswer(Cluster):
@@ -158,7 +159,7 @@ def _create_acls() -> Any:
 
 def _delete_topics() -> Any:
     kind = DeleteTopicsResponse.DeletableTopicResult
-    answer = kind(name="t", topic_id=uuid.UUID(int=7), error_code=0, error_message=None)
+    answer = kind(name="t", topic_id=uuid.UUID(_SOME_ID), error_code=0, error_message=None)
     return DeleteTopicsResponse(throttle_time_ms=0, responses=[answer])
 
 
@@ -199,7 +200,7 @@ TARGETS = [
         _create_acls(),
         lambda cluster: create_topic_acls(cluster, [Acl("t", 3, "User:x", "*", 3, 3)]),
     ),
-    response_target("delete_topics", _delete_topics(), lambda cluster: delete_topic(cluster, "t")),
+    response_target("delete_topics", _delete_topics(), lambda cluster: delete_topic(cluster, "t", _SOME_ID)),
     response_target(
         "describe_producers", _describe_producers(), lambda cluster: describe_producer(cluster, _LEADERS, 7)
     ),

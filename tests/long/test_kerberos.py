@@ -15,7 +15,7 @@ from sparkmirror.embedded import KafkaCluster, start_clusters
 from sparkmirror.embedded.java import STOCK_JVM_FLAGS
 from sparkmirror.embedded.ports import HOST
 from sparkmirror.errors import ConnectionLostError
-from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.cluster import METADATA_TIMEOUT_S, Cluster
 from sparkmirror.net.sasl import tickets
 from tests.support import sasl
 from tests.support.certificates import Authority
@@ -119,6 +119,18 @@ def test_tickets_are_renewed_before_they_end_and_a_kdc_that_hangs_holds_nothing_
     print(f"\n{len(waits)} records over tickets of {TICKET_S} s, the slowest after {max(waits):.2f} s")
     assert max(waits) < LONGEST_WAIT_S
     assert_same(read_all(servers, topic), read_all(servers, remote))
+
+
+def test_a_kdc_that_never_answers_holds_a_connection_no_longer_than_that_may_take(
+    realm: Realm, broker: KafkaCluster
+) -> None:
+    settings = realm.settings_of("held-up")
+    with realm.kdc.held():
+        began = time.monotonic()
+        assert "the KDC has not answered for" in refused(broker, settings)
+        took_s = time.monotonic() - began
+    print(f"\nrefused after {took_s:.1f} s")
+    assert took_s < METADATA_TIMEOUT_S + 2.0
 
 
 def test_each_refusal_says_what_to_do(

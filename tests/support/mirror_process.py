@@ -39,9 +39,10 @@ def properties(
 
 
 class MirrorProcess:
-    """A context manager; whatever is left at the end is killed, tree and all."""
+    """A context manager; whatever is left at the end is killed, tree and all. `program`: Python, run in its place."""
 
-    def __init__(self, text: str, *arguments: str) -> None:
+    def __init__(self, text: str, *arguments: str, program: str = "") -> None:
+        self._program = program
         self.folder = Path(tempfile.mkdtemp(prefix="sparkmirror-test-"))
         self.file = self.folder / "mm2.properties"
         self.file.write_text(text)
@@ -60,7 +61,8 @@ class MirrorProcess:
             print(f"--- log of {self.file}\n{self.log()[-8000:]}")
 
     def start(self) -> MirrorProcess:
-        command = [str(Path(sys.executable).with_name("sparkmirror")), "run", str(self.file)]
+        script = str(Path(sys.executable).with_name("sparkmirror"))
+        command = [*([sys.executable, "-c", self._program] if self._program else [script]), "run", str(self.file)]
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--status-file", str(self.status_file), *self._arguments],

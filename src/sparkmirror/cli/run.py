@@ -16,12 +16,12 @@ from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.config.model import MirrorConfig
 from sparkmirror.control.address import check_stores
 from sparkmirror.control.log import set_up_logging
-from sparkmirror.errors import ConfigError, SetupError
+from sparkmirror.errors import BrokenPartError, ConfigError, SetupError
 from sparkmirror.topology.select import refuse_unusable
 
 log = logging.getLogger("sparkmirror.run")
 
-WRONG_USE, CANT_START, NOT_WHOLE = 2, 3, 1
+WRONG_USE, CANT_START, NOT_WHOLE, BROKEN = 2, 3, 1, 4
 STOP_DEADLINE_S = 4.8
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
@@ -54,6 +54,9 @@ def run(settings: RunSettings) -> int:
     except SetupError as error:
         log.error("%s", error)
         return CANT_START
+    except BrokenPartError as error:
+        log.error("%s", error)
+        return BROKEN
     for line in missing:
         log.error("%s", line)
     return NOT_WHOLE if missing else 0

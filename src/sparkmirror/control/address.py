@@ -9,6 +9,7 @@ from sparkmirror.config.model import ClusterConfig, FlowConfig
 from sparkmirror.config.parts import ConnectionConfig
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.client import Client
+from sparkmirror.net.principal import ANONYMOUS, NOT_KNOWN, principal_of
 from sparkmirror.net.security import Security
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
@@ -49,6 +50,12 @@ def all_securities(flow: FlowConfig) -> tuple[Security, ...]:
         flow_address(flow.target, flow),
     )
     return tuple(each.client.security for each in addresses if each.client.security.owner)
+
+
+def own_principals(flow: FlowConfig) -> frozenset[str]:
+    """Who the flow is to its source, as reader and as admin; not where all are nobody, or only the brokers know it."""
+    clients = (reader_address(flow), flow_address(flow.source, flow))
+    return frozenset(principal_of(each.client.security) for each in clients) - {ANONYMOUS, NOT_KNOWN}
 
 
 def check_stores(flow: FlowConfig) -> None:

@@ -12,24 +12,25 @@ from sparkmirror.control.topic_facts import Refusal, find_hidden_facts, find_top
 from sparkmirror.copy.lease import LeasePartition
 from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster, Leader, Metadata
-from sparkmirror.net.delete import delete_records
-from sparkmirror.net.denial import Denial, describe_denial, refused
+from sparkmirror.net.denial import Denial, describe_denial
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
-from sparkmirror.net.topics import extend_topic
+from sparkmirror.net.topics import extend_topic, read_ids
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs
 from sparkmirror.protocol import codes
 from sparkmirror.sync.topics import NewTopic, TopicMaker
 from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.incarnation import TopicIds
 from sparkmirror.topology.policy import looks_like_heartbeats
 from sparkmirror.topology.right import TOPIC, Right
-from sparkmirror.topology.select import TopicPair, TopicPlan, TopicSelector, plan_topics
+from sparkmirror.topology.select import TopicPair, TopicPlan, TopicSelector, TopicToExtend, plan_topics
 from sparkmirror.topology.standing import Standing
 
 log = logging.getLogger("sparkmirror.discovery")
 
 Place = tuple[str, int]
+FindUnlike = Callable[[Mapping[str, TopicIds]], Mapping[str, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,12 @@ class Landscape:
 class Discovery:
     """Looks at the clusters of one flow. Blocking."""
 
-    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster, claims: Claims) -> None:
+    def __init__(
+        self, flow: FlowConfig, source: Cluster, target: Cluster, claims: Claims, find_unlike: FindUnlike
+    ) -> None:
+        """`find_unlike`: see `IncarnationGuard`."""
         self._claims = claims
+        self._find_unlike = find_unlike
         self._flow = flow
         self.selector = TopicSelector.of(flow)
         self._maker = TopicMaker(flow, source, target)
@@ -153,27 +158,6 @@ class Discovery:
         starts = list_offsets(self._target, pick_leaders(self._metadata[1], remotes.values()), EARLIEST)
         return {place: starts[remote] for place, remote in remotes.items() if remote in starts}
 
-    def sync_log_starts(self, partitions: Iterable[LeasePartition]) -> None:
-        """Let the target's logs begin where the source's do, for partitions with equal offsets."""
-        if self._metadata is None:
-            return
-        source, target = self._metadata
-        pairs = {(p.topic, p.partition): (p.remote, p.partition) for p in partitions}
-        leaders = pick_leaders(target, pairs.values())
-        here = list_offsets(self._source, pick_leaders(source, pairs), EARLIEST)
-        there = list_offsets(self._target, leaders, EARLIEST)
-        ends = list_offsets(self._target, leaders, LATEST)
-        before = {
-            remote: min(here[place], ends[remote])
-            for place, remote in pairs.items()
-            if place in here and remote in there and remote in ends and there[remote] < min(here[place], ends[remote])
-        }
-        for (topic, partition), code in delete_records(self._target, leaders, before).items():
-            if code:
-                what = f"the log of {topic}-{partition} can't begin at {before[topic, partition]}"
-                error = refused(self._target.address, what, code, Right("DELETE", TOPIC, topic))
-                log.warning("flow %s: %s", self._flow.name, error)
-
     def _plan(self) -> tuple[Metadata, Metadata, TopicPlan]:
         with admin_step(self._flow):
             source, target = self._source.fetch_metadata(), self._target.fetch_metadata()
@@ -194,13 +178,26 @@ class Discovery:
         refusals: dict[str, Refusal | None] = {}
         for new in self._maker.plan(plan.create, source, target) if plan.create else ():
             refusals[new.topic] = self._make(new, source)
-        for grown in plan.extend:
-            refusals[grown.topic] = self._try(
-                grown.topic,
-                lambda g=grown: extend_topic(self._target, g.topic, g.partitions),  # type: ignore[misc]
-                f"extended to {grown.partitions} partitions",
+        for grown, why in self._list_extensions(plan, source, target):
+            refusals[grown.topic] = (
+                Refusal(codes.NONE, why)
+                if why
+                else self._try(
+                    grown.topic,
+                    lambda g=grown: extend_topic(self._target, g.topic, g.partitions),  # type: ignore[misc]
+                    f"extended to {grown.partitions} partitions",
+                )
             )
         return {topic: refusal for topic, refusal in refusals.items() if refusal}
+
+    def _list_extensions(self, plan: TopicPlan, source: Metadata, target: Metadata) -> list[tuple[TopicToExtend, str]]:
+        """With the reason why not: partitions of a topic that was made anew are none of the old one's copy."""
+        remotes = {pair.topic: pair.remote for pair in plan.pairs if pair.present}
+        unlike = self._find_unlike(read_ids(remotes, source, target)) if plan.extend else {}
+        if unlike is None:  # left to the driver that leads
+            return []
+        held = {remotes[topic]: why for topic, why in unlike.items()}
+        return [(grown, held.get(grown.topic, "")) for grown in plan.extend]
 
     def _make(self, new: NewTopic, source: Metadata) -> Refusal | None:
         """What it makes it remembers, under the new topic's id."""

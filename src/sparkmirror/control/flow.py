@@ -17,21 +17,25 @@ from sparkmirror.control.address import flow_address, lead_address, reader_addre
 from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place, count_missing
 from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
+from sparkmirror.control.incarnation_guard import IncarnationGuard
 from sparkmirror.control.lead import Lead
+from sparkmirror.control.leadership import silence_limit_s
 from sparkmirror.control.ledger import Ledger
+from sparkmirror.control.log_starts import LogStarts
 from sparkmirror.control.offset_sync_writer import OffsetSyncWriter
 from sparkmirror.control.open_transactions import TransactionWatch
+from sparkmirror.control.part import WELL, Part
 from sparkmirror.control.probes import Probes
 from sparkmirror.control.progress_keeper import ProgressKeeper
 from sparkmirror.control.rules import build_rules, flush_seconds, plan_pauses
 from sparkmirror.control.step import admin_step
 from sparkmirror.control.storage import refuse_impossible_factors
 from sparkmirror.control.times_watch import TimesWatch
-from sparkmirror.control.topic_facts import all_places
+from sparkmirror.control.topic_facts import all_places, find_part_facts
 from sparkmirror.control.upkeep import Upkeep
 from sparkmirror.control.view import View
 from sparkmirror.copy.lease import Heartbeat, Lease
-from sparkmirror.copy.receipt import Receipt
+from sparkmirror.copy.receipt import STOPPED, Receipt
 from sparkmirror.errors import BrokerError, ConnectionLostError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import Claims
@@ -64,8 +68,6 @@ class FlowKeeper:
         self._changed = changed
         self._aside = Cluster(lead_address(flow))  # the lead is kept whatever others wait for
         self._claims = Claims(self._aside, self._storage, flow.internal_replication_factor)
-        self._discovery = Discovery(flow, self.source, self.target, self._claims)
-        self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector)
         self.progress = ProgressKeeper(
             flow.name, self.target, self._storage, flow.internal_replication_factor, tries_again=not flow.by_rows
         )
@@ -75,6 +77,9 @@ class FlowKeeper:
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
         self._holes = HoleWatch()
         self._producer_id: int | None = None
+        self._times_anew = 0
+        self._led_last = False
+        self._unclaimed_since = 0.0
         self._skip_producers: tuple[int, ...] = ()
         self.is_calm = False  # nothing has happened for a while
         self._ends_at = 0.0
@@ -86,19 +91,26 @@ class FlowKeeper:
         self._wake = threading.Event()
         self._is_stale = threading.Event()
         self.lead = Lead(flow, self._claims, self.view, self._wake, changed)
+        self.guard = IncarnationGuard(
+            self.source, self.target, self.lead, lambda: self.progress.written, lambda: ledger.facts(flow.name)
+        )
+        self._discovery = Discovery(flow, self.source, self.target, self._claims, self.guard.find_unlike)
+        self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector, self.guard)
+        self._log_starts = LogStarts(flow.name, self.source, self.target, self.guard)
         self._complained_at = -COMPLAIN_EVERY_S
-        self._thread = threading.Thread(target=self._run, name=f"flow {flow.name}", daemon=True)
+        self._part = Part(f"flow {flow.name}", self._run, self._note_failure)
+        self.parts = [self._part, self.lead.part]  # all that has a thread of its own for this flow
 
     def start(self) -> None:
         """Get to know the clusters. The lead is taken when `lead.allow` was called."""
-        self._thread.start()
+        self._part.start()
 
     def stop(self, *, is_done: bool = True) -> None:
         """Write the last facts and leave the lead to whoever stands by, unless a task may still write."""
         self._stop.set()
         self._wake.set()
-        self._thread.join(timeout=1.0)
-        if not self._thread.is_alive():  # else it waits for the target, and so would this
+        has_ended = self._part.end(1.0)
+        if has_ended and self._part.state == WELL:  # else this would wait for the target, or fail as that one did
             self.write_facts()
         self.lead.end(release=is_done)
         for cluster in (self.source, self.target, self._aside):
@@ -269,20 +281,40 @@ class FlowKeeper:
             self._wake.clear()
 
     def _begin(self) -> None:
-        """Claim the producer id, and read what an earlier driver knew: once. Progress is read by who leads."""
-        if self._producer_id is not None:
+        """Claim the producer id, and read what an earlier driver knew: once. Progress is read by who leads.
+
+        Again where the claim topic was made anew.
+        """
+        if self._producer_id is not None and self._times_anew == self._claims.times_anew:
             return
+        self._producer_id, self._times_anew = None, self._claims.times_anew
         with admin_step(self.flow):
             self._claim()
 
     def _claim(self) -> None:
         refuse_impossible_factors(self.flow, self.target.fetch_metadata())
+        self._await_claim()
         producer_id = self._claims.claim_producer_id()
         self._probes.look_at_filling(producer_id)
         self.progress.ensure()
         self._skip_producers = self._find_other_way()
         self._transactions.believe(self._read_facts())
         self._producer_id = producer_id
+        self._unclaimed_since = 0.0
+
+    def _await_claim(self) -> None:
+        """Progress without a claim: that was lost, and a driver that leads by the lost one says it anew. It may still
+        write, and under another id nothing would keep it from writing what this one does.
+        """
+        if self._claims.has_claim() or not self.progress.has_copied():
+            return
+        now = time.monotonic()
+        self._unclaimed_since = self._unclaimed_since or now
+        left_s = self._unclaimed_since + silence_limit_s(self.flow.lease_s) - now
+        if left_s > 0:
+            raise ConnectionLostError(
+                f"the claim topic is new and progress is not: waiting {left_s:.0f} s for a driver that still leads"
+            )
 
     def _find_other_way(self) -> tuple[int, ...]:
         """Where names stay both ways: the id that the flow from the target writes with, on the source.
@@ -297,7 +329,7 @@ class FlowKeeper:
 
     def _refresh_progress(self) -> None:
         if self._is_stale.is_set():
-            self.progress.read()
+            self.progress.read(keep=self._led_last)
             self._discovery.expect(topic for topic, _ in self.progress.written)
             self._is_stale.clear()
             self._changed()
@@ -311,6 +343,7 @@ class FlowKeeper:
     def _prepare_lead(self) -> None:
         """Another driver may have written since. Progress is read before the first lease."""
         self._read_facts()
+        self._led_last = self._claims.led_last
         self.progress.take_lead()
         self._is_stale.set()
 
@@ -325,9 +358,9 @@ class FlowKeeper:
         self.view.landscape = landscape
         self._measure()
         self._prune_maps(landscape)
-        if self.flow.sync_log_start and self.view.leads:
-            equal = [p for p in landscape.partitions if self.progress.is_equal((p.topic, p.partition))]
-            self._discovery.sync_log_starts(equal)
+        if self.flow.sync_log_start and self.lead.term_s:
+            equal = [p for p in landscape.partitions if self.progress.is_equal(p.place)]
+            self._log_starts.sync(equal, self._discovery.last_seen(), self.progress.written)
         could_beat = self._upkeep.has_heartbeats
         if self.view.leads:
             self.progress.forget(self._upkeep.tend(landscape, self._discovery.last_seen(), self.progress.written.get))
@@ -339,11 +372,13 @@ class FlowKeeper:
 
     def _prune_maps(self, landscape: Landscape) -> None:
         """Now and then: what the target removed needs no place in the offset map."""
-        translated = [p for p in landscape.partitions if self.progress.is_translated((p.topic, p.partition))]
-        if not self.view.leads or not translated or time.monotonic() < self._next_prune:
+        translated = [p for p in landscape.partitions if self.progress.is_translated(p.place)]
+        if not self.lead.term_s or not translated or time.monotonic() < self._next_prune:
             return
         self._next_prune = time.monotonic() + PRUNE_EVERY_S
-        self.progress.prune(self._discovery.fetch_target_starts(translated))
+        starts = self._discovery.fetch_target_starts(translated)
+        others = self.guard.find_others({p.topic: p.remote for p in translated})
+        self.progress.prune({place: start for place, start in starts.items() if place[0] not in others})
 
     def _measure(self) -> None:
         landscape = self.view.landscape
@@ -366,9 +401,25 @@ class FlowKeeper:
     def _note_facts(self, landscape: Landscape, ends: Mapping[Place, Ends]) -> None:
         found = self._holes.look(ends, self._ledger.filled(self.flow.name))
         found |= self._times.facts(landscape.pairs) | self._probes.facts(landscape.pairs) | landscape.facts
+        found |= find_part_facts({part.name: part.trouble for part in self.parts if part.state != WELL})
         if self.flow.read_committed:
             found |= self._transactions.look(ends, landscape.leaders, time.time())
-        self._ledger.note_found(self.flow.name, found, {*all_places(landscape.pairs), *found})
+        kept = self._find_kept(landscape)
+        self._ledger.note_found(self.flow.name, found, {*all_places(landscape.pairs), *found, *kept})
+
+    def _find_kept(self, landscape: Landscape) -> Iterable[Place]:
+        """Where deletions are synced: of topics that are gone, what says why their remote topics stay."""
+        if not self.flow.sync.deletes:
+            return
+        remotes = self._discovery.last_seen()[1].topics
+        remote_name = self._discovery.selector.remote_name
+        for place, fact in self._ledger.facts(self.flow.name).items():
+            is_gone = fact.kind == STOPPED and place[0] and place[0] not in landscape.source_topics
+            if is_gone and remote_name(place[0]) in remotes:
+                yield place
+
+    def _note_failure(self, trouble: str) -> None:
+        self.view.problem = f"the flow's keeper failed: {trouble}"
 
     def _complain(self, problem: str) -> None:
         self.view.problem = problem

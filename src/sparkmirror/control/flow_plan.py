@@ -7,14 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig, MirrorConfig
-from sparkmirror.control.address import flow_address
+from sparkmirror.control.address import flow_address, own_principals
 from sparkmirror.control.discovery import count_partitions
 from sparkmirror.control.storage import plan_storage_topics
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.configs import describe_topic_configs
 from sparkmirror.net.log import format_topic_id
+from sparkmirror.net.topics import read_ids
 from sparkmirror.offsets.claims import read_memory
+from sparkmirror.offsets.facts_topic import FactsTopic
+from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.offsets.topic_memory import TopicMemory
 from sparkmirror.sync.acls import AclSync
 from sparkmirror.sync.configs import ConfigSync
@@ -23,6 +26,7 @@ from sparkmirror.sync.topics import TopicMaker, left_out_text
 from sparkmirror.topology.acls import OPERATIONS, Acl
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.factors import why_impossible
+from sparkmirror.topology.incarnation import find_others, why_stopped
 from sparkmirror.topology.internal_topics import (
     InternalTopicPlan,
     lacking_configs,
@@ -98,7 +102,17 @@ class _Planner:
         storage = Storage.of(flow)
         has_claims = storage.claims in self._there.topics
         self._memory = read_memory(target, storage) if has_claims else TopicMemory()
+        self._facts = FactsTopic(target, storage).read() if storage.status in self._there.topics else {}
+        self._held = self._find_held(storage)
         self._notes: list[str] = []
+
+    def _find_held(self, storage: Storage) -> dict[str, str]:
+        """Remote topics that are not the copies of their source topics any more, and are left as they are."""
+        remotes = {pair.topic: pair.remote for pair in self._topics.pairs if pair.present}
+        progress = ProgressTopic(self._target, storage)
+        standings = progress.read() if storage.progress in self._there.topics else {}
+        others = find_others(read_ids(remotes, self._here, self._there), standings, self._facts)
+        return {remotes[topic]: why for topic, why in others.items()}
 
     def plan(self) -> FlowPlan:
         steps = [
@@ -160,7 +174,8 @@ class _Planner:
     def _acls(self) -> Iterator[Step]:
         if self._flow.sync.acls_interval_s is None:
             return
-        plan = AclSync(self._flow, self._source, self._target, self._selector).plan(count_partitions(self._here))
+        sync = AclSync(self._flow, self._source, self._target, self._selector, own_principals(self._flow))
+        plan = sync.plan(count_partitions(self._here))
         if plan.unguarded:
             self._notes.append(f"cluster {plan.unguarded} has no authorizer: no rights (ACLs) are synced")
         for acl in plan.missing:
@@ -172,11 +187,15 @@ class _Planner:
         ids = {topic.name: format_topic_id(topic.topic_id) for topic in self._there.topics.values()}
         made = self._memory.made_from(self._here.cluster_id, ids)
         for remote, topic in plan_deletes(made, self._here.topics, self._there.topics, self._selector).items():
-            if is_gone(self._source, topic):
-                yield self._change(DELETE, remote, f"{topic} is gone", {})
+            if is_gone(self._source, topic, self._here.cluster_id):
+                stops = (why_stopped(fact) for (name, _), fact in self._facts.items() if name == topic)
+                yield self._change(DELETE, remote, f"{topic} is gone", {}, next(filter(None, stops), ""))
 
-    def _change(self, action: str, topic: str, detail: str, values: Mapping[str, object]) -> Step:
-        return Step(action=action, cluster=self._flow.target.alias, topic=topic, detail=detail, values=values)
+    def _change(self, action: str, topic: str, detail: str, values: Mapping[str, object], refusal: str = "") -> Step:
+        why = refusal or self._held.get(topic, "")
+        return Step(
+            action=action, cluster=self._flow.target.alias, topic=topic, detail=detail, values=values, refusal=why
+        )
 
 
 def _internal_steps(wanted: Sequence[InternalTopicPlan], cluster: Cluster, metadata: Metadata) -> Iterator[Step]:

@@ -16,6 +16,7 @@ from sparkmirror.control.address import flow_address
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.group_deletes import GroupDeletes
 from sparkmirror.control.group_marks import GroupMarksKeeper
+from sparkmirror.control.part import Part
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.groups.marks import Round
 from sparkmirror.groups.names import Names
@@ -51,25 +52,26 @@ class GroupKeeper:
         self._source = Cluster(flow_address(self.flow.source, self.flow))
         self._target = Cluster(flow_address(self.flow.target, self.flow))
         self._marks = GroupMarksKeeper(self.flow, self._target)
-        self._deletes = GroupDeletes(self.flow, self._source, self._target, self._checkpoints_topic)
+        self._deletes = GroupDeletes(self.flow, self._source, self._target, self._checkpoints_topic, keeper.guard)
         self._groups: tuple[str, ...] = ()
+        self._cluster = ""  # the source's id, when groups were last looked for
         self._left_out: dict[str, str] = {}
         self._has_looked = False
         self._complaint = self._trouble = ""
         self._due = Due(self.flow)
         self._turning = threading.Lock()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"groups {self.flow.name}", daemon=True)
+        self.part = Part(f"groups {self.flow.name}", self._run)
+        keeper.parts.append(self.part)
 
     def start(self) -> None:
-        self._thread.start()
+        self.part.start()
 
     def stop(self) -> None:
         self._stop.set()
-        if self._thread.ident is not None:  # else Spark could not start
-            self._thread.join(timeout=1.0)
-        self._source.close()
-        self._target.close()
+        self.part.end(1.0)
+        self._source.end()
+        self._target.end()
 
     def _run(self) -> None:
         while not self._stop.wait(TICK_S):
@@ -87,8 +89,8 @@ class GroupKeeper:
     def finish(self) -> None:
         """All that comes round sooner or later, once more: the mirror ends, and what it has copied stays as it is."""
         self._stop.set()
-        self._thread.join(timeout=FINISH_S)
-        if self._keeper.view.is_active and not self._thread.is_alive():
+        has_ended = self.part.end(FINISH_S)
+        if self._keeper.view.is_active and has_ended:
             self._due = Due(self.flow)
             self._try_turn(time.monotonic())
 
@@ -115,7 +117,7 @@ class GroupKeeper:
         at, began = time.time(), time.monotonic()  # what groups commit from now on is the next round's
         reports = self._run_tasks(self._plan(emit=emit, sync=sync)) if self._groups else []
         self._take(reports)
-        round_ = Round(emit, sync, int(at * 1000), round(time.monotonic() - began, 3))
+        round_ = Round(emit, sync, int(at * 1000), round(time.monotonic() - began, 3), self._cluster)
         self._marks.take(round_, reports, self._left_out)
 
     def _try_to_find_groups(self, now: float) -> None:
@@ -132,6 +134,7 @@ class GroupKeeper:
 
     def _find_groups(self, now: float) -> str:
         """What keeps it from knowing all; groups of brokers that do not answer may be as well as ever."""
+        self._cluster = self._source.fetch_metadata([]).cluster_id
         listing = list_groups(self._source)
         wanted = self._filter.should_replicate_group
         groups = choose_groups(listing, wanted)
@@ -142,9 +145,14 @@ class GroupKeeper:
         if listing.failed:
             return "; ".join(f"broker {node}: {why}" for node, why in listing.failed.items())
         if self.flow.groups.sync_deletes:
-            self._left_out |= self._deletes.apply(self._marks.synced() - listing.groups.keys())
+            gone = {g: cluster for g, cluster in self._marks.synced().items() if g not in listing.groups}
+            self._left_out |= self._deletes.apply(gone, self._remotes())
         self._due.refreshed(now)
         return ""
+
+    def _remotes(self) -> dict[str, str]:
+        landscape = self._keeper.view.landscape
+        return {pair.topic: pair.remote for pair in landscape.pairs} if landscape else {}
 
     def _plan(self, *, emit: bool, sync: bool) -> list[GroupTask]:
         landscape = self._keeper.view.landscape

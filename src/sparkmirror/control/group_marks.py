@@ -37,9 +37,9 @@ class GroupMarksKeeper:
         """Groups that were dealt with at some time, also by an earlier driver, and not found to be gone since."""
         return {group for group, mark in self._read().groups.items() if mark.checkpoint.at_ms or mark.sync.at_ms}
 
-    def synced(self) -> set[str]:
-        """Of these, groups whose offsets were committed on the target."""
-        return {group for group, mark in self._read().groups.items() if mark.sync.at_ms}
+    def synced(self) -> dict[str, str]:
+        """Of these, groups whose offsets were committed on the target, with the id of the cluster that had them."""
+        return {group: mark.cluster for group, mark in self._read().groups.items() if mark.sync.at_ms}
 
     def _read(self) -> Marks:
         if self._written is None:

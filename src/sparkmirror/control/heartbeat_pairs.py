@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address, writer_address
+from sparkmirror.control.part import Part
 from sparkmirror.copy.lease import Heartbeat
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster
@@ -33,13 +34,15 @@ class HeartbeatPairs:
         self._ready: tuple[Heartbeat, ...] = ()
         self._stop = threading.Event()
         self._said: set[str] = set()
+        self.part = Part("heartbeat pairs", self._run)
 
     def start(self) -> None:
         if self._missing:
-            threading.Thread(target=self._run, name="heartbeat pairs", daemon=True).start()
+            self.part.start()
 
     def stop(self) -> None:
         self._stop.set()
+        self.part.end(0.0)
 
     @property
     def ready(self) -> tuple[Heartbeat, ...]:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.leadership import is_vacant, longest_lease_s, next_fence, term_s, unguarded_s
+from sparkmirror.control.part import Part
 from sparkmirror.control.view import View
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
 from sparkmirror.offsets.claims import Claims
@@ -42,6 +43,7 @@ class Lead:
         self.look_every_s = min(LOOK_EVERY_S, flow.lease_s / 2)
         self._has_led = False
         self._takes = -1  # how often the lead was taken when it was taken here
+        self._times_anew = 0
         self._said_leads: bool | None = None
         self._last_generation = -1
         self._last_change = self._confirmed_at = time.monotonic()
@@ -51,13 +53,13 @@ class Lead:
         self._why_unconfirmed = ""
         self._ended = False
         self._due = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name=f"lead {flow.name}", daemon=True)
+        self.part = Part(f"lead {flow.name}", self._keep)
 
     def allow(self) -> None:
         """From now on it may be taken: until then another can copy."""
         self._allowed.set()
         self._wake.set()
-        self._thread.start()
+        self.part.start()
 
     def tend(self, prepare: Callable[[], None]) -> None:
         """While another leads: see whether it still does, and take the lead if not, after a call of `prepare`."""
@@ -66,6 +68,8 @@ class Lead:
                 raise ConnectionLostError(self._why_unconfirmed)
             return
         self._look()
+        if not self._claims.is_claimed:
+            raise ConnectionLostError("the claim topic was made anew, and does not say yet what it said before")
         silent_s = time.monotonic() - self._last_change
         is_free = self._claims.leads() or is_vacant(self._claims.leader, silent_s, self._flow.lease_s)
         if self._allowed.is_set() and (is_free or not self._has_led):
@@ -76,9 +80,8 @@ class Lead:
         """Keep it no more. `release`: leave it to whoever stands by, at once."""
         self._ended = True
         self._due.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=1.0)
-        if not release or not self._view.leads or self._thread.is_alive():  # it waits for the target, and so would this
+        has_ended = self.part.end(1.0)
+        if not release or not self._view.leads or not has_ended:  # it waits for the target, and so would this
             return
         try:
             self._look()
@@ -145,8 +148,13 @@ class Lead:
         self._note_halt()
         if is_news and leads:
             log.info("flow %s: leads, with producer id %d", self._flow.name, self._claims.claim_producer_id())
+        elif is_news and self._claims.times_anew != self._times_anew:
+            log.error(
+                "flow %s: its claim topic was deleted and made anew: who leads is found out again", self._flow.name
+            )
         elif is_news:
             log.warning("flow %s: another driver leads, standing by", self._flow.name)
+        self._times_anew = self._claims.times_anew
         if has_fences:
             self._is_out_of_fences = False
         if is_news or has_lapsed or has_fences:

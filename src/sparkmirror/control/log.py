@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import traceback
 from datetime import UTC, datetime
 
 ROOT = "sparkmirror"
@@ -14,7 +15,8 @@ class TextFormatter(logging.Formatter):
     """`2026-01-31T10:00:00.000Z INFO flow a->b: ...`"""
 
     def format(self, record: logging.LogRecord) -> str:
-        return f"{timestamp(record.created)} {record.levelname} {one_line(record.getMessage())}"
+        where = "".join(f" | {line.strip()}" for line in trace_of(record).splitlines())
+        return f"{timestamp(record.created)} {record.levelname} {one_line(record.getMessage())}{where}"
 
 
 class JsonFormatter(logging.Formatter):
@@ -27,7 +29,8 @@ class JsonFormatter(logging.Formatter):
                 "level": record.levelname,
                 "logger": record.name,
                 "message": one_line(record.getMessage()),
-            },
+            }
+            | ({"traceback": trace_of(record)} if record.exc_info else {}),
             ensure_ascii=False,
         )
 
@@ -41,6 +44,10 @@ def parse_timestamp(text: str) -> float | None:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:
         return None
+
+
+def trace_of(record: logging.LogRecord) -> str:
+    return "".join(traceback.format_exception(*record.exc_info)) if record.exc_info else ""
 
 
 def one_line(text: str) -> str:

@@ -28,12 +28,13 @@ from sparkmirror.control.group_survey import other_way
 from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.once import OnceGoal
+from sparkmirror.control.part import Part
 from sparkmirror.control.round_plan import RoundPlanner
 from sparkmirror.control.rounds import Rounds
 from sparkmirror.control.status import mirror_status, progress_line, write_status
 from sparkmirror.copy.lease import Lease
 from sparkmirror.copy.receipt import Receipt
-from sparkmirror.errors import SetupError
+from sparkmirror.errors import BrokenPartError, SetupError
 from sparkmirror.groups.task import GroupReport, GroupTask
 from sparkmirror.pipeline.desk import Desk
 from sparkmirror.pipeline.figures import Figures
@@ -240,6 +241,8 @@ class Mirror:
     def _tend(self) -> None:
         """What comes round by itself: dead queries, progress lines, the status file."""
         now = time.monotonic()
+        if broken := [f"{part.name}: {part.trouble}" for part in self.parts if part.is_broken]:
+            raise BrokenPartError(f"{'; '.join(broken)}; see the traceback above. The mirror ends, for another to lead")
         if now >= self._restart_at:
             self._restart_queries(now)
         for keeper in self.keepers:
@@ -282,7 +285,12 @@ class Mirror:
                 "application": context.applicationId,
                 "observed": self.figures.sums(),
             }
-        return mirror_status(self.keepers, self.ledger, spark)
+        return mirror_status(self.keepers, self.ledger, spark, self.parts)
+
+    @property
+    def parts(self) -> list[Part]:
+        """All that has a thread of its own."""
+        return [*(part for keeper in self.keepers for part in keeper.parts), self._pairs.part]
 
     def _write_status(self) -> None:
         if self.options.status_file:

@@ -38,7 +38,7 @@ class Probes:
         self._unread: frozenset[str] = frozenset()
 
     def close(self) -> None:
-        self._target.close()
+        self._target.end()
 
     def look_at_filling(self, producer_id: int) -> None:
         """If it is time to. A right may have been given or lost."""

@@ -46,9 +46,20 @@ class ProgressKeeper:
     def ensure(self) -> None:
         self._progress.ensure()
 
-    def read(self) -> None:
+    def has_copied(self) -> bool:
+        """Whether a mirror of ours has written progress, at any time; a MirrorMaker 2 says less."""
         with self._writing:
-            self.written = self._maps.mark_lost(self._progress.read())
+            self._progress.ensure()
+            return any(known.last_sequence >= 0 or known.target_id for known in self._progress.read().values())
+
+    def read(self, *, keep: bool = False) -> None:
+        """`keep`: nobody else has led since, so what the topic does not say was lost with it, and is written anew."""
+        with self._writing:
+            found = self._progress.read()
+            lost = {place: known for place, known in self.written.items() if place not in found} if keep else {}
+            if lost:
+                self._progress.write(lost)
+            self.written = self._maps.mark_lost(lost | found)
 
     def take_lead(self) -> None:
         """Another driver may have written meanwhile: what this one knew is old."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log import timestamp
+from sparkmirror.control.part import Part
 from sparkmirror.copy.receipt import NOTED, STOPPED
 
 
@@ -49,7 +50,9 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def mirror_status(keepers: Sequence[FlowKeeper], ledger: Ledger, spark: dict[str, Any]) -> dict[str, Any]:
+def mirror_status(
+    keepers: Sequence[FlowKeeper], ledger: Ledger, spark: dict[str, Any], parts: Iterable[Part]
+) -> dict[str, Any]:
     return {
         "time": timestamp(time.time()),
         "pid": os.getpid(),
@@ -60,6 +63,7 @@ def mirror_status(keepers: Sequence[FlowKeeper], ledger: Ledger, spark: dict[str
         "bytes": ledger.bytes,
         "rounds": ledger.rounds,
         "spark": spark,
+        "parts": [{"part": p.name, "state": p.state, "error": p.trouble} for p in parts],
         "flows": [flow_status(k, ledger) for k in keepers],
     }
 

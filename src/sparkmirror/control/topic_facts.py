@@ -20,7 +20,10 @@ TOPIC_REFUSED = "topic-refused"
 TAIL_UNREAD = "tail-unread"
 MARKERS_REFUSED = "markers-refused"
 HOLES_OUTRUN = "holes-outrun"
-FOUND_BY_DRIVER = frozenset({OPEN_TRANSACTION, PARTITION_COUNT, TOPIC_REFUSED, MARKERS_REFUSED, HOLES_OUTRUN})
+PART_FAILING = "part-failing"
+FOUND_BY_DRIVER = frozenset(
+    {OPEN_TRANSACTION, PARTITION_COUNT, TOPIC_REFUSED, MARKERS_REFUSED, HOLES_OUTRUN, PART_FAILING}
+)
 
 Place = tuple[str, int]
 
@@ -67,6 +70,15 @@ def find_filling_facts(fill_with: str, denial: Denial) -> dict[Place, Fact]:
     }
     error = f"{said[fill_with]}; grant it: {denial.cure}"
     return {WHOLE_FLOW: Fact(kind=NOTED, name=MARKERS_REFUSED, error=error)}
+
+
+def find_part_facts(troubles: Mapping[str, str]) -> dict[Place, Fact]:
+    """`troubles`: what went wrong with parts of the driver, by their names."""
+    if not troubles:
+        return {}
+    said = "; ".join(f"{part}: {trouble}" for part, trouble in troubles.items())
+    error = f"the driver began a part anew after an error that nobody expected ({said}); its log says where"
+    return {WHOLE_FLOW: Fact(kind=WAITING, name=PART_FAILING, error=error)}
 
 
 def find_unread_facts(pairs: Iterable[TopicPair], denials: Mapping[str, Denial]) -> dict[Place, Fact]:

@@ -7,6 +7,7 @@ from sparkmirror.control.discovery import count_partitions
 from sparkmirror.groups.names import Names
 from sparkmirror.groups.translator import MapReader, Translator
 from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.topics import topic_ids
 from sparkmirror.topology.select import TopicSelector, plan_topics
 from sparkmirror.topology.storage import Storage
 
@@ -19,7 +20,7 @@ def open_forward(
     pairs = plan_topics(count_partitions(here), count_partitions(there), selector).pairs
     names = Names.of(pairs, here.topics, selector.policy, flow.target.alias)
     backward = _read(source, back) if back.progress in here.topics else None
-    return Translator(target, names, _open(flow, target, there), backward)
+    return Translator(target, names, _open(flow, target, there), backward, topic_ids(here.topics.values()))
 
 
 def open_reverse(
@@ -34,7 +35,8 @@ def open_reverse(
         {pair.topic: pair.present for pair in own if pair.is_shared and pair.present},
     )
     maps = _open(flow, target, there)
-    return Translator(source, names, _open(back, source, here) if back else maps, maps)
+    forward = _open(back, source, here) if back else maps
+    return Translator(source, names, forward, maps, topic_ids(there.topics.values()))
 
 
 def find_merged(flow: FlowConfig, here: Metadata, there: Metadata) -> frozenset[str]:

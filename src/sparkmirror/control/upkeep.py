@@ -9,9 +9,12 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.address import own_principals
 from sparkmirror.control.discovery import Landscape, Place, count_partitions, pick_leaders
+from sparkmirror.control.incarnation_guard import IncarnationGuard
 from sparkmirror.control.step import admin_step
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
@@ -40,15 +43,22 @@ class Upkeep:
     """One flow's. Blocking; for the keeper's thread."""
 
     def __init__(
-        self, flow: FlowConfig, source: Cluster, target: Cluster, claims: Claims, selector: TopicSelector
+        self,
+        flow: FlowConfig,
+        source: Cluster,
+        target: Cluster,
+        claims: Claims,
+        selector: TopicSelector,
+        guard: IncarnationGuard,
     ) -> None:
         self._flow = flow
+        self._guard = guard
         self._source = source
         self._target = target
         self._claims = claims
         self._selector = selector
         self._configs = ConfigSync(flow, source, target)
-        self._acls = AclSync(flow, source, target, selector)
+        self._acls = AclSync(flow, source, target, selector, own_principals(flow))
         self._next_configs = self._next_acls = 0.0
         self._said: dict[str, str] = {}
         self._completed: set[str] = set()  # internal topics that have what keeps them small
@@ -58,16 +68,16 @@ class Upkeep:
     def tend(self, landscape: Landscape, seen: tuple[Metadata, Metadata], standing: GetStanding) -> dict[str, str]:
         """Do what is due. Returns the remote topics that were deleted, with their ids."""
         now = time.monotonic()
-        self._guard("internal topics", lambda: self._make_internal_topics(*seen))
+        self._try("internal topics", lambda: self._make_internal_topics(*seen))
         if self._flow.sync.configs_interval_s is not None and now >= self._next_configs:
             self._next_configs = now + self._flow.sync.configs_interval_s
-            self._guard("configurations", lambda: self._sync_configs(landscape, seen, standing))
+            self._try("configurations", lambda: self._sync_configs(landscape, seen, standing))
         if self._flow.sync.acls_interval_s is not None and now >= self._next_acls:
             self._next_acls = now + self._flow.sync.acls_interval_s
-            self._guard("rights", lambda: self._sync_acls(seen[0]))
+            self._try("rights", lambda: self._sync_acls(landscape, seen[0]))
         deleted: dict[str, str] = {}
         if self._flow.sync.deletes:
-            self._guard("deletions", lambda: self._sync_deletes(*seen, deleted))
+            self._try("deletions", lambda: self._sync_deletes(*seen, deleted))
         return deleted
 
     def due_in_s(self) -> float:
@@ -76,7 +86,7 @@ class Upkeep:
         times = ((sync.configs_interval_s, self._next_configs), (sync.acls_interval_s, self._next_acls))
         return max(0.0, min((at for every, at in times if every is not None), default=math.inf) - time.monotonic())
 
-    def _guard(self, what: str, work: Callable[[], None]) -> None:
+    def _try(self, what: str, work: Callable[[], None]) -> None:
         try:
             with admin_step(self._flow):
                 work()
@@ -115,7 +125,19 @@ class Upkeep:
         for remote, change in changes.items():
             left_out = left_out_text(change, self._flow.target.alias)
             self._say(f"configurations of {remote}", left_out and f"topic {remote}: {left_out}")
+        changes = self._leave_others(changes, remotes)
         self._apply_configs(self._hold_back_compaction(changes, remotes, seen, standing), ids)
+
+    def _leave_others(
+        self, changes: Mapping[str, ConfigChanges], remotes: Mapping[str, str]
+    ) -> dict[str, ConfigChanges]:
+        """Not those of a topic that was made anew: a shorter retention would remove the copy of the old one."""
+        others = self._guard.find_others({topic: remote for topic, remote in remotes.items() if changes.get(remote)})
+        for topic, why in others.items():
+            said = f"topic {remotes[topic]} keeps its configurations: {why}"
+            self._say(f"other {remotes[topic]}", said)
+        held = {remotes[topic] for topic in others}
+        return {remote: change for remote, change in changes.items() if remote not in held}
 
     def _apply_configs(self, changes: Mapping[str, ConfigChanges], ids: Mapping[str, str]) -> None:
         """What is set is remembered before, what is removed is forgotten after."""
@@ -123,6 +145,7 @@ class Upkeep:
         known = {remote: frozenset(self._claims.memory.names_set(remote, ids[remote])) for remote in changes}
         for remote, change in changes.items():
             self._remember(remote, ids[remote], known[remote], known[remote] | change.set.keys())
+        self._guard.require_lead()
         refused = self._configs.apply(changes)
         for remote, change in changes.items():
             if remote in refused:
@@ -165,12 +188,20 @@ class Upkeep:
 
     # -- rights
 
-    def _sync_acls(self, here: Metadata) -> None:
+    def _sync_acls(self, landscape: Landscape, here: Metadata) -> None:
         plan = self._acls.plan(count_partitions(here))
         if plan.unguarded:
             said = f"cluster {plan.unguarded} has no authorizer: no rights (ACLs) are synced"
             self._say("rights", said, logging.INFO)
             return
+        named = {acl.name for acl in plan.missing}
+        remotes = {pair.topic: pair.remote for pair in landscape.pairs if pair.remote in named}
+        others = self._guard.find_others(remotes)
+        for topic, why in others.items():
+            self._say(f"rights of {remotes[topic]}", f"topic {remotes[topic]} keeps its rights (ACLs): {why}")
+        held = {remotes[topic] for topic in others}
+        self._guard.require_lead()
+        plan = replace(plan, missing=tuple(acl for acl in plan.missing if acl.name not in held))
         self._acls.apply(plan)
         if plan.missing:
             log.info("flow %s: %d rights (ACLs) added", self._flow.name, len(plan.missing))
@@ -182,9 +213,14 @@ class Upkeep:
         ids = {topic.name: format_topic_id(topic.topic_id) for topic in there.topics.values()}
         made = self._claims.memory.made_from(here.cluster_id, ids)
         gone = plan_deletes(made, here.topics.keys(), there.topics.keys(), self._selector)
-        for remote in gone.keys() & self._missed:
-            if is_gone(self._source, gone[remote]):
-                delete_topic(self._target, remote)
+        due = gone.keys() & self._missed
+        stopped = self._guard.find_stopped({gone[remote] for remote in due})
+        for remote in due:
+            if why := stopped.get(gone[remote]):
+                self._say(f"end of {remote}", f"topic {remote} is not deleted, though {gone[remote]} is gone: {why}")
+            elif is_gone(self._source, gone[remote], here.cluster_id):
+                self._guard.require_lead()
+                delete_topic(self._target, remote, ids[remote])
                 deleted[gone[remote]] = ids[remote]
                 log.info("flow %s: topic %s deleted, as %s is gone", self._flow.name, remote, gone[remote])
         self._missed = set(gone)

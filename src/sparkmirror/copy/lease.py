@@ -48,6 +48,14 @@ class LeasePartition:
     def target_partition(self) -> int:
         return self.partition if self.onto is None else self.onto
 
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.topic, self.partition
+
+    @property
+    def target_place(self) -> tuple[str, int]:
+        return self.remote, self.target_partition
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:

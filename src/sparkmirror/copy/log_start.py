@@ -24,6 +24,7 @@ from sparkmirror.net.delete import delete_records
 from sparkmirror.net.denial import raise_refused
 from sparkmirror.net.log import append_batch, fetch_partition
 from sparkmirror.net.offsets import EARLIEST, list_offsets
+from sparkmirror.net.topics import fetch_topic_ids
 from sparkmirror.protocol import codes
 from sparkmirror.topology.right import TOPIC, Right
 
@@ -70,7 +71,15 @@ def ensure_log_start(target: Cluster, place: Place, wanted: int) -> None:
     key = place.target_key
     leaders = {key: place.target_leader}
     if list_offsets(target, leaders, EARLIEST).get(key, wanted) < wanted:
+        _require_same(target, place)
         _delete_records(target, place, wanted)
+
+
+def _require_same(target: Cluster, place: Place) -> None:
+    """Records are removed by the topic's name. One that was made anew since the position was found keeps its own."""
+    found = fetch_topic_ids(target, {place.target_key: place.target_leader}).get(place.target.name, "")
+    if found != place.target_id:
+        raise ConnectionLostError(f"{place.target.name} was made anew while its log's start was seen to")
 
 
 def _delete_records(target: Cluster, place: Place, before: int) -> None:

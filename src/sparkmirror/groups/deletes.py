@@ -1,12 +1,13 @@
 """Which groups of the target go with their groups of the source, where `sync.group.deletes.enabled` asks for it. Pure.
 
 Only what the mirror itself has made of a group may go: one that has members on the target, or offsets there that were
-not synced, belongs to somebody else by now.
+not synced, belongs to somebody else by now. And only if the group was deleted: a cluster that was built anew under its
+address has no groups, and a broker forgets a group when the topics are deleted in which it has committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 
 from sparkmirror.groups.rules import IDLE
@@ -25,10 +26,17 @@ class End(Enum):
     UNCERTAIN = "it is not known whether it was deleted at the source"
     ACTIVE = "it was deleted at the source, and has members on the target"
     USED = "it was deleted at the source, and its offsets on the target are not those that were synced"
+    ELSEWHERE = "the source is another cluster than the one in which it was found before"
+    WITHOUT_TOPIC = "it may have ended with a topic of its own: one is not proven to be the one that was mirrored"
 
 
-def plan_end(here: object, there: object, offsets: object, synced: Mapping[Place, Checkpoint]) -> End:
-    """`here`, `there`: the group's state on either cluster, `offsets`: what is committed on the target; or an error."""
+def plan_end(
+    here: object, there: object, offsets: object, synced: Mapping[Place, Checkpoint], proven: Collection[str]
+) -> End:
+    """`here`, `there`: the group's state on either cluster, `offsets`: what is committed on the target; or an error.
+
+    `proven`: remote topics that are what they were mirrored from and to.
+    """
     if not isinstance(here, GroupState) or here.state != DEAD:
         return End.UNCERTAIN
     if not isinstance(there, GroupState) or not isinstance(offsets, Mapping):
@@ -37,7 +45,9 @@ def plan_end(here: object, there: object, offsets: object, synced: Mapping[Place
         return End.FORGET
     if there.state not in IDLE:
         return End.ACTIVE
-    return End.DELETE if _are_synced(offsets, synced) else End.USED
+    if not _are_synced(offsets, synced):
+        return End.USED
+    return End.DELETE if all(topic in proven for topic, _ in offsets) else End.WITHOUT_TOPIC
 
 
 def _are_synced(offsets: Mapping[Place, Committed], synced: Mapping[Place, Checkpoint]) -> bool:

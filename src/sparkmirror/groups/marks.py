@@ -10,12 +10,13 @@ from sparkmirror.offsets.group_marks import Deed, GroupMark, LastRounds, Marks
 
 
 class Round(NamedTuple):
-    """What was to be done, and when it was done."""
+    """What was to be done, and when it was done. `cluster`: the source's id."""
 
     emit: bool
     sync: bool
     at_ms: int
     seconds: float
+    cluster: str = ""
 
 
 def mark_round(before: Marks, round_: Round, reports: Iterable[GroupReport], left_out: Mapping[str, str]) -> Marks:
@@ -30,6 +31,8 @@ def mark_round(before: Marks, round_: Round, reports: Iterable[GroupReport], lef
             mark = mark._replace(checkpoint=_deed(mark.checkpoint, report.why_unkept, rounds.checkpoint_ms, round_))
         if round_.sync:
             mark = mark._replace(sync=_deed(mark.sync, report.why_unsynced, rounds.sync_ms, round_))
+        if report.mirrored:
+            mark = mark._replace(cluster=round_.cluster)
         groups[report.group] = mark
     return Marks(
         LastRounds(

@@ -4,22 +4,25 @@
     orders (mirrored)                         a.orders on the target     this flow's map
     b.orders (mirrored from the target)       orders on the target       the other flow's map, read backwards
 
-Where offsets are equal nothing but the target's ends is needed.
+Where offsets are equal nothing but the target's ends is needed. A topic that was made anew since it was mirrored has
+other offsets: those are not translated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from sparkmirror.errors import BrokerError, MirrorError
 from sparkmirror.groups.names import Names
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.net.topics import topic_ids
 from sparkmirror.offsets.map_topic import MAP_CHANGED, OffsetMapTopic
 from sparkmirror.offsets.offset_map import OffsetMap, Translated
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.protocol import codes
+from sparkmirror.topology.incarnation import TopicIds, why_another
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 
@@ -87,9 +90,15 @@ class MapReader:
 
 
 class Translator:
-    """`forward`: this flow's, on the target. `backward`: the other way's, on the source, if there is one."""
+    """`forward`: this flow's, on the target. `backward`: the other way's, on the source, if there is one.
 
-    def __init__(self, target: Cluster, names: Names, forward: MapReader, backward: MapReader | None) -> None:
+    `ids`: of topics of the source, as far as they are known.
+    """
+
+    def __init__(
+        self, target: Cluster, names: Names, forward: MapReader, backward: MapReader | None, ids: Mapping[str, str]
+    ) -> None:
+        self._ids, self._remote_ids = ids, dict[str, str]()
         self._target = target
         self._names = names
         self._forward = forward
@@ -134,6 +143,9 @@ class Translator:
         standing = maps.standing(key) if maps else None
         if maps is None or standing is None or standing.target_end < 0:
             return lambda offset: _without_progress(remote, offset, end, is_back=is_back)
+        ids = (self._ids.get(place[0], ""), self._remote_ids.get(remote[0], ""))
+        if why := why_another(standing, TopicIds(*(reversed(ids) if is_back else ids))):
+            return lambda _: Answer(remote, None, f"{why} since it was mirrored")
         if not standing.translated:
             return lambda offset: _at_most(remote, Translated(offset), end)
 
@@ -148,6 +160,7 @@ class Translator:
 
     def _fetch_ends(self, places: set[Place]) -> dict[Place, int]:
         topics = self._target.fetch_metadata(sorted({topic for topic, _ in places})).topics if places else {}
+        self._remote_ids = topic_ids(topics.values())
         leaders: dict[Place, Leader] = {
             (topic, partition): topics[topic].leaders[partition]
             for topic, partition in places

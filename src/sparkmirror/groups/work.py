@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.groups.rules import Moved, plan_checkpoints, plan_commits
@@ -12,6 +12,7 @@ from sparkmirror.groups.translator import Answer, MapReader, Translator
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets, why_uncommitted
 from sparkmirror.net.groups import GroupState, describe_groups
+from sparkmirror.net.topics import topic_ids
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.protocol.committed import Committed
@@ -53,20 +54,22 @@ class GroupWorker:
         return list(reports.values())
 
     def _translate(self, task: GroupTask, found: Sequence[Mapping[Place, Committed]]) -> Answers:
-        translator = self._open(task)
-        translator.look({place for offsets in found for place in offsets})
+        places = {place for offsets in found for place in offsets}
+        translator = self._open(task, {topic for topic, _ in places})
+        translator.look(places)
         committed = ((place, c.offset) for offsets in found for place, c in offsets.items() if c.offset >= 0)
         return translator.translate_all(committed)
 
-    def _open(self, task: GroupTask) -> Translator:
+    def _open(self, task: GroupTask, topics: Collection[str]) -> Translator:
         self._forward.refresh()
+        ids = topic_ids(self._source.fetch_metadata(sorted(topics)).topics.values())
         if task.names.origin and self._backward is None:
             topic = task.other_way.progress
             if not self._source.fetch_metadata([topic]).topics[topic].error:
                 self._backward = MapReader(self._source, task.other_way)
         if self._backward is not None:
             self._backward.refresh()
-        return Translator(self._target, task.names, self._forward, self._backward)
+        return Translator(self._target, task.names, self._forward, self._backward, ids)
 
     def _try_to_emit(self, groups: Mapping[str, Group], reports: dict[str, GroupReport]) -> None:
         """That checkpoints can't be kept is no reason not to commit."""

@@ -26,7 +26,7 @@ from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
 from sparkmirror.errors import AuthenticationError, BrokerError, ConnectionLostError, ProtocolError
 from sparkmirror.net.client import SYSTEMS, Client
-from sparkmirror.net.deadline import time_left
+from sparkmirror.net.deadline import SETUP_TIMEOUT, deadline, time_left
 from sparkmirror.net.inbox import NOT_NOW, FrameSizeError, Inbox
 from sparkmirror.net.response import decode_response
 from sparkmirror.protocol import codes
@@ -85,7 +85,7 @@ class Channel:
         until = time.monotonic() + timeout_s
         try:
             self._socket = socket.create_connection((host, port), timeout=time_left(timeout_s))
-        except OSError as error:
+        except (OSError, UnicodeError, OverflowError) as error:  # the last two: no such host or port can be
             raise ConnectionLostError(f"{host}:{port} can't be reached: {error}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._set_buffer(socket.SO_RCVBUF, client.receive_buffer_bytes)
@@ -317,7 +317,10 @@ class Channel:
             left = time_left(until - time.monotonic())
             if left <= 0:
                 raise ConnectionLostError(f"{self} did not answer within {timeout_s:g} s")
-            select.select([self], [self] if self.wants_write else [], [], left)
+            try:
+                select.select([self], [self] if self.wants_write else [], [], left)
+            except ValueError:  # another thread has closed it
+                raise self._closed("was closed on this side") from None
             self.flush()
 
     def _pick_version(self, request: Any, most: int | None) -> int:
@@ -332,7 +335,8 @@ class Channel:
     def _authenticate(self, until: float) -> None:
         """On a connection that is new."""
         login = self._log_in(may_wait=True)
-        request = login.start()
+        with deadline(max(0.0, until - time.monotonic()), SETUP_TIMEOUT):
+            request = login.start()
         while request is not None:
             request = login.take(self.call(request, timeout_s=max(0.0, until - time.monotonic())))
         self._renew_at = time.monotonic() + login.renew_after_s

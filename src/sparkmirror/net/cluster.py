@@ -90,7 +90,7 @@ class Cluster:
         self._channels: dict[HostPort, Channel] = {}
         self._locks: dict[HostPort, threading.Lock] = {}
         self._guard = threading.Lock()
-        self._is_ended = False
+        self._has_ended = threading.Event()
 
     def __enter__(self) -> Cluster:
         return self
@@ -106,7 +106,8 @@ class Cluster:
 
     def end(self) -> None:
         """Close for good: threads that still ask open no new connections."""
-        self._is_ended = True
+        with self._guard:
+            self._has_ended.set()
         self.close()
 
     def close_idle(self) -> None:
@@ -161,6 +162,16 @@ class Cluster:
         if ids := [info.topic_id for info in found.topics.values() if not info.error]:
             self._has_topic_ids = NO_TOPIC_ID not in ids
         return found
+
+    def fetch_metadata_of(self, node: int, topics: Sequence[str]) -> Metadata:
+        """Topics as this very broker knows them."""
+        version, frame = self.call_raw(
+            node,
+            metadata.API_KEY,
+            (metadata.WITH_IDS, metadata.BY_NAME),
+            lambda v: [metadata.encode_metadata(v, topics)],
+        )
+        return _read_metadata(metadata.parse_metadata(version, frame))
 
     def call(self, node: int, request: Any, *, most_version: int | None = None) -> Any:
         """Ask one broker and wait, in the newest version that both sides know, at most `most_version`."""
@@ -233,6 +244,9 @@ class Cluster:
         """
         broker = self._broker(node)
         channel = self._open((broker.host, broker.port), CONNECT_TIMEOUT_S)
+        if self._has_ended.is_set():
+            channel.close()
+            raise self._ended()
         if not self._has_topic_ids:
             channel.limit(fetch.API_KEY, fetch.BY_NAME)
             channel.limit(produce.API_KEY, produce.BY_NAME)
@@ -280,9 +294,7 @@ class Cluster:
                 except (ConnectionLostError, ProtocolError):
                     self._drop(host_port)
             channel = self._open(host_port, min(timeout_s, METADATA_TIMEOUT_S))
-            self._channels[host_port] = channel
-            if self._is_ended:
-                self._drop(host_port)
+            self._hold(host_port, channel)
             try:
                 answer = ask(channel)
             except (ConnectionLostError, ProtocolError) as error:
@@ -295,13 +307,13 @@ class Cluster:
 
     def _open(self, host_port: HostPort, default_s: float) -> Channel:
         """Connect, as soon after a failure as the client may; where it was refused, not before a while."""
-        if self._is_ended:
-            raise ConnectionLostError(f"cluster {self.address.alias} is not asked any more")
+        if self._has_ended.is_set():
+            raise self._ended()
         if refused := self._attempts.why_refused(host_port, time.monotonic()):
             raise AuthenticationError(refused)
         pause_s = self._attempts.pause_s(host_port, time.monotonic())
-        if pause_s:
-            time.sleep(time_left(pause_s))
+        if pause_s and self._has_ended.wait(time_left(pause_s)):
+            raise self._ended()
         try:
             channel = Channel(*host_port, self.address.client, self._attempts.setup_timeout_s(host_port, default_s))
         except AuthenticationError as error:
@@ -312,6 +324,18 @@ class Cluster:
             raise
         self._attempts.note_connected(host_port)
         return channel
+
+    def _hold(self, host_port: HostPort, channel: Channel) -> None:
+        """Unless it has ended since the connection was begun: then nobody would close this one."""
+        with self._guard:
+            if not self._has_ended.is_set():
+                self._channels[host_port] = channel
+                return
+        channel.close()
+        raise self._ended()
+
+    def _ended(self) -> ConnectionLostError:
+        return ConnectionLostError(f"cluster {self.address.alias} is not asked any more")
 
     def _drop(self, host_port: HostPort) -> None:
         with self._guard:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sparkmirror.errors import ConnectionLostError
 
 API_TIMEOUT = "default.api.timeout.ms"
+SETUP_TIMEOUT = "socket.connection.setup.timeout.ms"
 
 
 class _Deadline(NamedTuple):

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 
 from sparkmirror.errors import BrokerError
-from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster
+from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, Leader, Metadata, TopicInfo, group_by
 from sparkmirror.net.denial import raise_refused, refused
+from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes
+from sparkmirror.topology.incarnation import TopicIds
 from sparkmirror.topology.right import TOPIC, Right
 
 TIMEOUT_MS = 15_000
 AT_ONCE = 200  # topics that are validated by one request
-# Later versions name topics by id, which old clusters do not have.
-_MOST_DELETE = 5
 
 
 class TopicShape(NamedTuple):
@@ -108,11 +108,40 @@ def extend_topic(cluster: Cluster, name: str, partitions: int) -> None:
         )
 
 
-def delete_topic(cluster: Cluster, name: str) -> None:
-    """That it is gone already is fine."""
-    request = DeleteTopicsRequest(topics=[], topic_names=[name], timeout_ms=TIMEOUT_MS)
-    answer = only_answer(cluster.call_controller(request, most_version=_MOST_DELETE).responses, f"deletion of {name}")
-    if answer.error_code != codes.UNKNOWN_TOPIC_OR_PARTITION:
+def delete_topic(cluster: Cluster, name: str, topic_id: str) -> None:
+    """Delete the topic of this id, and none that was made anew under its name. That it is gone already is fine."""
+    wanted = DeleteTopicsRequest.DeleteTopicState(name=None, topic_id=uuid.UUID(topic_id))
+    request = DeleteTopicsRequest(topics=[wanted], topic_names=[], timeout_ms=TIMEOUT_MS)
+    answer = only_answer(cluster.call_controller(request).responses, f"deletion of {name}")
+    if answer.error_code not in (codes.UNKNOWN_TOPIC_ID, codes.UNKNOWN_TOPIC_OR_PARTITION):
         raise_refused(
             cluster.address, f"topic {name} can't be deleted", answer.error_code, Right("DELETE", TOPIC, name)
         )
+
+
+def fetch_topic_ids(cluster: Cluster, leaders: Mapping[tuple[str, int], Leader]) -> dict[str, str]:
+    """Ids of topics as the leaders of their partitions say themselves; topics of which one does not say it, or another,
+    are left out.
+    """
+    told: dict[str, set[str]] = {topic: set() for topic, _ in leaders}
+    for node, places in group_by(list(leaders), lambda place: leaders[place].node).items():
+        names = sorted({topic for topic, _ in places})
+        shown = cluster.fetch_metadata_of(node, names) if node >= 0 else None
+        for name in names:
+            told[name].add(_id_of(shown, name) if shown else "")
+    return {name: next(iter(ids)) for name, ids in told.items() if len(ids) == 1 and "" not in ids}
+
+
+def read_ids(remotes: Mapping[str, str], here: Metadata, there: Metadata) -> dict[str, TopicIds]:
+    """By source topic. `remotes`: source topic -> remote topic."""
+    return {topic: TopicIds(_id_of(here, topic), _id_of(there, remote)) for topic, remote in remotes.items()}
+
+
+def topic_ids(topics: Iterable[TopicInfo]) -> dict[str, str]:
+    """Of those that have one."""
+    return {t.name: format_topic_id(t.topic_id) for t in topics if not t.error and t.topic_id != NO_TOPIC_ID}
+
+
+def _id_of(metadata: Metadata, topic: str) -> str:
+    info = metadata.topics.get(topic)
+    return format_topic_id(info.topic_id) if info and not info.error else ""

@@ -17,6 +17,10 @@ a topic that was lost and restored, its offset and `base`, so that generations n
 driver that leads writes one every `lease.seconds`; one that stands by takes over when it has seen none for a while,
 or at once when the leader says that it is released. For whoever asks who leads, the record also has the leader's host
 and process id, since when it leads, and how far the copy was when it last looked (see seen).
+
+A topic that was deleted and made anew says nothing of all that, and drivers that believe in two logs would write under
+two ids. So whoever notices it leads no more. One that led writes at once what the old topic said, the same producer id
+above all, and that nobody leads; others wait for that (see control/flow).
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ import platform
 import threading
 import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from kafka.protocol.producer import InitProducerIdRequest
@@ -49,6 +53,7 @@ Place = tuple[str, int]
 CLAIM_RETRY_S = 0.3
 CLAIM_DEADLINE_S = 30.0
 LOOK_BACK = 100
+UNSEEN = 1000  # so many generations, at most, may have come since a driver last read a topic that is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,11 @@ class Claims:
         self._producer_id: int | None = None
         self._origins: dict[Place, int] = {}
         self.memory = TopicMemory()
+        self.times_anew = 0  # times that the topic was found to be made anew
+        self._topic_id = ""
+        self._kept: dict[bytes, bytes] = {}  # all but who leads, as it was written
+        self._lost: dict[bytes, bytes] = {}  # the same of a topic that was made anew since
+        self._led_lost = False  # whether this driver led by that one
         self._next = 0
         self._since_ms = -1
         self._longest_s = 0.0
@@ -120,13 +130,36 @@ class Claims:
         with self._lock:
             self._topic.ensure()
         self.refresh()
+        with self._lock:
+            if self._producer_id is None and self._lost:
+                self._restore()
+                self.refresh()
         if self._producer_id is None:
             drawn = draw_producer_id(self._cluster)
             self._append((_dump({"claim": self.driver}), _dump({"producer_id": drawn})))
             self.refresh()
 
+    def has_claim(self) -> bool:
+        """Whether somebody has claimed a producer id for the flow. Makes the topic if it is not there."""
+        with self._lock:
+            self._topic.ensure()
+        self.refresh()
+        return self.is_claimed
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether a producer id is known to be claimed for the flow."""
+        return self._producer_id is not None
+
+    def _restore(self) -> None:
+        """Say what the topic said before it was made anew; first that nobody leads, so no claim is read without."""
+        unknown = self._leader_value(released=True, unsure=True)
+        self._append((self._leader_key, _dump(unknown)), *self._lost.items())
+
     def claim_origins(self, places: Collection[Place]) -> dict[Place, int]:
         """Producer ids of single partitions: those claimed first, ours or not."""
+        if not self.is_claimed:
+            raise ConnectionLostError(f"{self._topic.name} was made anew, and does not say yet what it said before")
         if missing := [place for place in places if place not in self._origins]:
             self._append(
                 *(
@@ -167,6 +200,11 @@ class Claims:
         self._base, self._longest_s = base, longest_s
         self._say(released=True, unsure=True)
 
+    @property
+    def led_last(self) -> bool:
+        """Whether this driver led by a topic that was made anew, and nobody has led since."""
+        return self._led_lost and (self.leader is None or self.leader.driver == self.driver)
+
     def leads(self) -> bool:
         return self.leader is not None and self.leader.driver == self.driver and not self.leader.released
 
@@ -177,13 +215,43 @@ class Claims:
         return halt is not None and self.rested == halt.number and not (leader and leader.rests_for(halt))
 
     def refresh(self) -> None:
-        """Read what was written since."""
+        """Read what was written since; all, where the topic was made anew."""
         with self._lock:
-            for record in self._topic.read({0: self._next}):
-                self._next = record.offset + 1
-                self._note(record)
+            topic_id, end, records = self._topic.read_on(0, self._next)
+            if end < self._next or (self._topic_id and topic_id and topic_id != self._topic_id):
+                self._begin_anew()
+                topic_id, _, records = self._topic.read_on(0, 0)
+            self._take(topic_id, records)
+            if self._led_lost and not self.is_claimed:
+                self._restore()
+                topic_id, _, records = self._topic.read_on(0, self._next)
+                self._take(topic_id, records)
+
+    def _take(self, topic_id: str, records: Iterable[InternalRecord]) -> None:
+        self._topic_id = topic_id or self._topic_id  # an older broker, while they are upgraded, does not say it
+        for record in records:
+            self._next = record.offset + 1
+            self._note(record)
+        if self.is_claimed:
+            self._lost = {}
+
+    def _begin_anew(self) -> None:
+        """All that is known was said by another topic. Generations go on above those of that one."""
+        self.times_anew += 1
+        self._base = max(self._base, self.leader.generation + UNSEEN if self.leader else 0)
+        self._lost, self._led_lost = self._lost | self._kept, self._led_lost or self.leads()
+        self._kept, self._origins, self.memory = {}, {}, TopicMemory()
+        self._producer_id = self.leader = self.before = self.halt = None
+        self._next, self._topic_id, self.rested = 0, "", -1
 
     def _say(self, *, released: bool, unsure: bool = False) -> None:
+        self._append((self._leader_key, _dump(self._leader_value(released=released, unsure=unsure))))
+
+    @property
+    def _leader_key(self) -> bytes:
+        return _dump({"leader": self._source})
+
+    def _leader_value(self, *, released: bool, unsure: bool) -> dict[str, object]:
         value: dict[str, object] = {
             "driver": self.driver,
             "host": platform.node(),
@@ -201,7 +269,7 @@ class Claims:
             value["unsure"] = True
         if self._base:
             value["base"] = self._base
-        self._append((_dump({"leader": self._source}), _dump(value)))
+        return value
 
     def _append(self, *records: tuple[bytes, bytes]) -> None:
         with self._lock:
@@ -210,6 +278,8 @@ class Claims:
     def _note(self, record: InternalRecord) -> None:
         key, value = parse_object(record.key), parse_object(record.value)
         claimed = value.get("producer_id")
+        if record.key and "leader" not in key:
+            self._keep(record.key, record.value)
         if "claim" in key and isinstance(claimed, int):
             origin = _parse_place(key.get("origin"))
             if origin:
@@ -223,6 +293,12 @@ class Claims:
             if leader := parse_leadership(record, self._source):
                 self._note_leader(leader)
 
+    def _keep(self, key: bytes, value: bytes | None) -> None:
+        if value is None:
+            self._kept.pop(key, None)
+        else:
+            self._kept[key] = value
+
     def _note_leader(self, leader: Leadership) -> None:
         self._base = max(self._base, leader.base)
         led, earlier = self.leads(), self.leader
@@ -230,6 +306,7 @@ class Claims:
         if self.leads() and not led:
             self.before = earlier
             self.takes += 1
+            self._led_lost = False
 
 
 def read_leader(cluster: Cluster, storage: Storage) -> tuple[Leadership | None, Halt | None]:

@@ -3,7 +3,8 @@
     key    {"sparkmirror":"groups","source":"a"}
     value  {"checkpoint":1769853600000,"sync":1769853600000,"seconds":0.4}     <- the last rounds, of all groups
     key    {"sparkmirror":"group","source":"a","group":"g"}
-    value  {"checkpoint":[1769853600000,""],"sync":[0,"the group is Stable on the target, with 1 members"]}
+    value  {"checkpoint":[1769853600000,""],"sync":[0,"the group is Stable on the target, with 1 members"],
+            "cluster":"Mk…"}                                                   <- where it was found
     value  none                                                                <- there is no such group any more
 
 A round that finds all as it was says so for all groups at once; a group's own record is written when there is news of
@@ -32,13 +33,16 @@ class Deed(NamedTuple):
 
 
 class GroupMark(NamedTuple):
+    """`cluster`: the id of the source cluster where it was last found; empty where that is not said."""
+
     checkpoint: Deed = Deed()
     sync: Deed = Deed()
+    cluster: str = ""
 
     @property
     def why(self) -> str:
         """Both reasons; what is in both, once."""
-        return "; ".join(dict.fromkeys(part for deed in self for part in deed.why.split("; ") if part))
+        return "; ".join(dict.fromkeys(part for deed in self[:2] for part in deed.why.split("; ") if part))
 
 
 class LastRounds(NamedTuple):
@@ -72,7 +76,7 @@ def encode_rounds(source: str, rounds: LastRounds) -> tuple[bytes, bytes]:
 
 
 def encode_group(source: str, group: str, mark: GroupMark | None) -> tuple[bytes, bytes | None]:
-    value = None if mark is None else _dump({"checkpoint": mark.checkpoint, "sync": mark.sync})
+    value = None if mark is None else _dump({"checkpoint": mark.checkpoint, "sync": mark.sync, "cluster": mark.cluster})
     return _dump({"sparkmirror": GROUP, "source": source, "group": group}), value
 
 
@@ -86,7 +90,8 @@ def note_record(marks: Marks, source: str, key: bytes | None, value: bytes | Non
         if where["sparkmirror"] == ROUND and said:
             marks.rounds = LastRounds(int(said["checkpoint"]), int(said["sync"]), float(said["seconds"]))
         elif where["sparkmirror"] == GROUP and said:
-            marks.groups[str(where["group"])] = GroupMark(_deed(*said["checkpoint"]), _deed(*said["sync"]))
+            deeds = _deed(*said["checkpoint"]), _deed(*said["sync"])
+            marks.groups[str(where["group"])] = GroupMark(*deeds, str(said.get("cluster", "")))
         elif where["sparkmirror"] == GROUP:
             marks.groups.pop(str(where["group"]), None)
     except UNREADABLE:

@@ -108,6 +108,13 @@ class InternalTopic:
         begin, end = bounds[partition]
         yield from self._read(info, {partition: (max(begin, end - count), end)})
 
+    def read_on(self, partition: int, first: int) -> tuple[str, int, Iterator[InternalRecord]]:
+        """The topic's id, where the partition ends, and what stands in it from `first` on."""
+        info, bounds = self._bounds()
+        begin, end = bounds[partition]
+        records = self._read(info, {partition: (max(begin, first), end)})
+        return format_topic_id(info.topic_id), end, records
+
     def read_range(self, partition: int, first: int, end: int) -> Iterator[InternalRecord]:
         """Records of one partition that stand in `first..end` still."""
         yield from self._read(self._get(), {partition: (first, end)})

@@ -58,11 +58,15 @@ class TopicMemory:
         return made is not None and made.topic_id == topic_id
 
     def made_from(self, source_cluster: str, ids: Mapping[str, str]) -> dict[str, str]:
-        """Remote topic -> its source topic, of those made from this cluster that still have the id in `ids`."""
+        """Remote topic -> its source topic, of those made from this cluster that still have the id in `ids`.
+
+        None where brokers give no ids: nothing tells these from topics that were made anew.
+        """
         return {
             remote: made.source
             for remote, made in list(self.made.items())
-            if made.source_cluster == source_cluster and made.topic_id == ids.get(remote)
+            if source_cluster and made.source_cluster == source_cluster
+            if made.topic_id and made.topic_id == ids.get(remote)
         }
 
     def names_set(self, topic: str, topic_id: str) -> Collection[str]:

@@ -23,7 +23,11 @@ class AclPlan:
 class AclSync:
     """One flow's. Blocking."""
 
-    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster, selector: TopicSelector) -> None:
+    def __init__(
+        self, flow: FlowConfig, source: Cluster, target: Cluster, selector: TopicSelector, own: Collection[str]
+    ) -> None:
+        """`own`: the mirror's principals on the source."""
+        self._own = own
         self._prefixed = flow.sync.acls_prefixed
         self._source = source
         self._target = target
@@ -37,7 +41,7 @@ class AclSync:
         there = describe_topic_acls(self._target, needs="ALTER")
         if there is None:
             return AclPlan(unguarded=self._target.address.alias)
-        return AclPlan(plan_acls(here, there, self._selector, topics, prefixed=self._prefixed))
+        return AclPlan(plan_acls(here, there, self._selector, topics, prefixed=self._prefixed, own=self._own))
 
     def apply(self, plan: AclPlan) -> None:
         create_topic_acls(self._target, plan.missing)

@@ -2,7 +2,8 @@
 
 A topic that a user may not see any more looks as if it were gone, and so does every topic of an empty cluster under the
 old address. So a remote topic goes only if the mirror made it, from a topic of this very cluster that the file still
-names, and if the source says of that name that there is no such topic.
+names, and if that cluster says of that name that there is no such topic. It is deleted by its id, so that none that was
+made anew under its name goes in its place.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def plan_deletes(
     }
 
 
-def is_gone(source: Cluster, topic: str) -> bool:
-    """Whether the source says so of this very name."""
-    info = source.fetch_metadata([topic]).topics.get(topic)
-    return info is not None and info.error == codes.UNKNOWN_TOPIC_OR_PARTITION
+def is_gone(source: Cluster, topic: str, cluster_id: str) -> bool:
+    """Whether the cluster with this id says so of this very name."""
+    found = source.fetch_metadata([topic])
+    info = found.topics.get(topic)
+    is_unknown = info is not None and info.error == codes.UNKNOWN_TOPIC_OR_PARTITION
+    return is_unknown and bool(cluster_id) and found.cluster_id == cluster_id

@@ -2,6 +2,8 @@
 
     kept      on topics that are mirrored, by literal name; by prefix with `sync.topic.acls.prefixed.enabled`
     dropped   ALLOW WRITE: the mirror alone writes a remote topic
+              and, other than MirrorMaker 2, every ALLOW of the mirror's own user: what it needs to read the source is
+              no right that it needs on the target
     changed   ALLOW ALL becomes ALLOW READ
     copied    everything else, every DENY among it
 
@@ -43,11 +45,12 @@ def plan_acls(
     topics: Collection[str],
     *,
     prefixed: bool,
+    own: Collection[str] = (),
 ) -> tuple[Acl, ...]:
-    """What is missing on the target, sorted. `topics`: all of the source."""
+    """What is missing on the target, sorted. `topics`: all of the source. `own`: the mirror's principals there."""
     wanted: set[Acl] = set()
     for acl in source:
-        if acl.permission == ALLOW and acl.operation == WRITE:
+        if acl.permission == ALLOW and (acl.operation == WRITE or acl.principal in own):
             continue
         remote = _remote_name(acl, selector, topics, prefixed=prefixed)
         if remote is not None:

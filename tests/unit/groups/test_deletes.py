@@ -35,8 +35,12 @@ OURS = {PLACE: Committed(10)}
     ],
 )
 def test_the_end_of_a_group(here: object, there: object, offsets: object, end: End) -> None:
-    assert plan_end(here, there, offsets, SYNCED) is end
+    assert plan_end(here, there, offsets, SYNCED, {"a.t", "other"}) is end
+
+
+def test_a_group_of_a_topic_that_may_have_been_made_anew_stays() -> None:
+    assert plan_end(GONE, EMPTY, OURS, SYNCED, {"other"}) is End.WITHOUT_TOPIC
 
 
 def test_without_checkpoints_nothing_is_known_to_be_synced() -> None:
-    assert plan_end(GONE, EMPTY, OURS, {}) is End.USED
+    assert plan_end(GONE, EMPTY, OURS, {}, {"a.t"}) is End.USED

@@ -44,7 +44,7 @@ def ask(topic: Rewritten) -> Answer | None:
     with Cluster(ClusterAddress(alias="B", bootstrap=("127.0.0.1:1",))) as target:
         forward = MapReader(target, Storage.named("A"))
         forward._topic, forward._standings = topic, {PLACE: STANDING}  # type: ignore[assignment]
-        translator = Translator(target, Names({"t": "A.t"}, {}, {}), forward, None)
+        translator = Translator(target, Names({"t": "A.t"}, {}, {}), forward, None, {})
         translator._ends = {("A.t", 0): 90}
         return translator.translate(PLACE, 55)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 import select
 
+import pytest
+
+from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.channel import MAX_PIECES, Channel
 from sparkmirror.net.client import Client
 from tests.support.loopback import API_VERSIONS, METADATA, Loopback
@@ -31,3 +34,10 @@ def test_requests_in_many_pieces_pass_through_a_small_buffer() -> None:
         assert select.select([channel], [], [], 10.0)[0], "what came last was not understood"
         assert broker.count(METADATA) == REQUESTS
         channel.close()
+
+
+@pytest.mark.parametrize(("host", "port"), [("x" * 64, 9092), ("a..b", 9092), ("127.0.0.1", 1 << 17)])
+def test_a_place_that_cannot_be_is_as_one_that_is_away(host: str, port: int) -> None:
+    """Brokers say what their listeners are called, and may be wrong."""
+    with pytest.raises(ConnectionLostError, match="can't be reached"):
+        Channel(host, port, Client())

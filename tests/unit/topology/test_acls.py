@@ -30,6 +30,13 @@ def test_nobody_gets_to_write_a_remote_topic() -> None:
     assert plan(acl("orders", ALL)) == (acl("a.orders", READ),)
 
 
+def test_the_mirrors_own_user_gets_no_rights_and_keeps_what_is_denied() -> None:
+    mine = [acl("orders", READ), acl("orders", DESCRIBE), acl("orders", ALL, DENY)]
+    wanted = plan_acls(mine, (), SELECTOR, ["orders"], prefixed=False, own={"User:x"})
+    assert wanted == (acl("a.orders", ALL, DENY),)
+    assert len(plan_acls(mine, (), SELECTOR, ["orders"], prefixed=False, own={"User:other"})) == 3
+
+
 def test_what_is_denied_stays_denied() -> None:
     denied = [acl("orders", operation, DENY) for operation in (ALL, READ, WRITE)]
     assert set(plan(*denied)) == {d._replace(name="a.orders") for d in denied}

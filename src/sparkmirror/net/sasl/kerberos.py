@@ -9,7 +9,7 @@ from typing import Any
 
 from sparkmirror.config.logins import KerberosLogin
 from sparkmirror.errors import AuthenticationError, ProtocolError
-from sparkmirror.net.sasl.krb5 import explain, load_library, require_means
+from sparkmirror.net.sasl.krb5 import ask_in_time, explain, load_library, require_means
 from sparkmirror.net.sasl.plain import Conversation
 from sparkmirror.net.sasl.tickets import service_name, take_credentials
 
@@ -35,7 +35,7 @@ def _converse(gssapi: Any, login: KerberosLogin, host: str, may_wait: bool) -> C
         mech=gssapi.MechType.kerberos,
         flags=gssapi.RequirementFlag.mutual_authentication | gssapi.RequirementFlag.integrity,
     )
-    answer = yield context.step() or b""
+    answer = yield ask_in_time(context.step, login) or b""
     while not context.complete:
         answer = yield context.step(answer) or b""
     layers = context.unwrap(answer).message

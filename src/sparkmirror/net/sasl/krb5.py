@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sparkmirror.config.logins import KerberosLogin
 from sparkmirror.errors import AuthenticationError
+from sparkmirror.net.deadline import time_left
+
+LONGEST_WAIT_S = 10.0  # for the KDC, where nothing else says how long a connection may take
+
+Result = TypeVar("Result")
 
 
 @functools.cache
@@ -23,6 +31,30 @@ def load_library(krb5_conf: str) -> Any:
             "sparkmirror[kerberos], on the driver's machine and on the executors'"
         ) from None
     return gssapi
+
+
+def ask_in_time(work: Callable[[], Result], login: KerberosLogin) -> Result:
+    """`work` asks the KDC, and can't be told to give up: the library waits for up to a minute.
+
+    So it is done on a thread of its own, and a connection that is opened waits no longer than that may take.
+    """
+    answer: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(work())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    timeout_s = time_left(LONGEST_WAIT_S)
+    threading.Thread(target=run, name="kerberos", daemon=True).start()
+    try:
+        return answer.result(timeout_s)
+    except TimeoutError:
+        raise AuthenticationError(
+            f"sasl.jaas.config: the KDC has not answered for {timeout_s:.1f} s: see that the KDC of the realm of "
+            f"{login.principal or 'our ticket'} in krb5.conf is well and can be reached from here"
+        ) from None
 
 
 def require_means(login: KerberosLogin) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from sparkmirror.config.logins import KerberosLogin
 from sparkmirror.errors import AuthenticationError
-from sparkmirror.net.sasl.krb5 import explain, load_library
+from sparkmirror.net.sasl.krb5 import LONGEST_WAIT_S, ask_in_time, explain, load_library
 
 RENEW_AFTER = 0.8  # of a ticket's life, as Kafka's clients do by default
 AGAIN_S = 10.0
@@ -79,13 +79,23 @@ class TicketKeeper:
             raise AuthenticationError(
                 "sasl.jaas.config: the ticket has ended, and the KDC gave no other one in time: see that it is well"
             )
-        with self._lock:
+        return ask_in_time(lambda: self._take_anew(host), self._login)
+
+    def _take_anew(self, host: str) -> Any:
+        """One asks; others wait for its answer, and no longer than anybody waits for one."""
+        if not self._lock.acquire(timeout=LONGEST_WAIT_S):
+            raise AuthenticationError(
+                "sasl.jaas.config: the KDC has been asked and does not answer: see that it is well"
+            )
+        try:
             tickets = self._tickets
             if tickets is None or tickets.left_s <= 0:
                 tickets = self._fetch_unless_refused(host)
                 self._use(tickets)
             self._add_host(tickets, host)
             return tickets.credentials
+        finally:
+            self._lock.release()
 
     def _fetch_unless_refused(self, host: str) -> Tickets:
         """Many connections may want them at once, and wait for one answer only."""
@@ -130,8 +140,13 @@ class TicketKeeper:
                 with contextlib.suppress(self._gssapi.exceptions.GSSError):  # a broker that is gone
                     self._add_host(tickets, host)
             self._use(tickets)
-        except self._gssapi.exceptions.GSSError as error:
-            log.warning("%s; the ticket at hand is used until it ends", explain(error, self._login, "its brokers"))
+        except Exception as error:  # whatever it is: nobody else asks for the next ones in time
+            is_known = isinstance(error, self._gssapi.exceptions.GSSError)
+            log.warning(
+                "%s; the ticket at hand is used until it ends",
+                explain(error, self._login, "its brokers") if is_known else error,
+                exc_info=None if is_known else error,
+            )
             self._was_used = True
             if last.left_s > AGAIN_S:
                 self._call_in(AGAIN_S, last)

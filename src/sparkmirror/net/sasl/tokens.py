@@ -193,8 +193,9 @@ class TokenKeeper:
             with self._lock:
                 if self._token is token:
                     self._fetch()
-        except AuthenticationError as error:
-            log.warning("%s; the token at hand is used until it ends", error)
+        except Exception as error:  # whatever it is: nobody else asks for the next one in time
+            is_known = isinstance(error, AuthenticationError)
+            log.warning("%s; the token at hand is used until it ends", error, exc_info=None if is_known else error)
             self._was_used = True
             again = time.time() + max(1.0, self._login.refreshing.retry_max_s)
             if token.is_good(again):

@@ -1,0 +1,102 @@
+"""Asked before anything on the target is removed or overwritten: is it still the copy of what the source holds?
+
+Each question is put to the brokers anew. What a broker tells of a log and what it tells of a topic may be of two topics
+of one name, if that is made anew between the two answers. So ids are asked of the very leaders that told of their logs,
+and after them. An id never comes again: one that progress knew before is that of all that was told between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from sparkmirror.control.discovery import Place
+from sparkmirror.control.lead import Lead
+from sparkmirror.copy.lease import LeasePartition
+from sparkmirror.errors import ConnectionLostError
+from sparkmirror.net.cluster import Cluster, Leader
+from sparkmirror.net.offsets import fetch_epoch_ends
+from sparkmirror.net.topics import fetch_topic_ids, read_ids
+from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
+from sparkmirror.topology.incarnation import TopicIds, find_others, find_unproven, why_not_same, why_stopped
+from sparkmirror.topology.standing import Standing
+
+Leaders = Mapping[Place, Leader]
+
+
+class IncarnationGuard:
+    """One flow's. Blocking; for any thread. `standings`: progress as it is written; `facts`: of all partitions."""
+
+    def __init__(
+        self,
+        source: Cluster,
+        target: Cluster,
+        lead: Lead,
+        standings: Callable[[], Mapping[Place, Standing]],
+        facts: Callable[[], Mapping[Place, Fact]],
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._lead = lead
+        self._standings = standings
+        self._facts = facts
+
+    def require_lead(self) -> None:
+        """ConnectionLostError: another driver may lead, or the flow is halted."""
+        if not self._lead.term_s:
+            raise ConnectionLostError("it is not known that this driver leads: nothing is removed or changed")
+
+    def find_reasons(self, partitions: Iterable[LeasePartition], here: Leaders, there: Leaders) -> dict[Place, str]:
+        """Why nothing may be removed from partitions, by source place; those that are not named are proven the same."""
+        self.require_lead()
+        partitions = list(partitions)
+        sources = fetch_topic_ids(self._source, {p.place: here[p.place] for p in partitions})
+        targets = fetch_topic_ids(self._target, {p.target_place: there[p.target_place] for p in partitions})
+        standings, facts, cut = self._standings(), self._facts(), self._find_cuts(partitions, here)
+        found = {}
+        for p in partitions:
+            now = TopicIds(sources.get(p.topic, ""), targets.get(p.remote, ""))
+            fact = facts.get(p.place) or facts.get((p.topic, WHOLE_TOPIC))
+            found[p.place] = why_not_same(standings.get(p.place), now) or why_stopped(fact) or cut.get(p.place, "")
+        return {place: why for place, why in found.items() if why}
+
+    def _find_cuts(self, partitions: Iterable[LeasePartition], here: Leaders) -> dict[Place, str]:
+        """The source may have lost the end of what was copied, and hold other records there by now (KIP-320)."""
+        standings = self._standings()
+        known = {p.place: standing for p in partitions if (standing := standings.get(p.place)) is not None}
+        epochs = {place: s.source_epoch for place, s in known.items() if s.source_epoch >= 0}
+        ends = fetch_epoch_ends(self._source, here, epochs)
+        return {
+            place: f"the source was cut back to offset {ends[place].end}"
+            for place in ends
+            if 0 <= ends[place].end < known[place].next_offset
+        }
+
+    def find_others(self, remotes: Mapping[str, str]) -> dict[str, str]:
+        """Why remote topics are left as they are, by source topic: one of the two is known to be another by now.
+
+        `remotes`: source topic -> remote topic.
+        """
+        return find_others(self._fetch_ids(remotes), self._standings(), self._facts())
+
+    def find_unlike(self, ids: Mapping[str, TopicIds]) -> dict[str, str] | None:
+        """The same of topics whose ids were just asked for; None: it is not known that this driver leads."""
+        return find_others(ids, self._standings(), self._facts()) if self._lead.term_s else None
+
+    def find_unproven(self, remotes: Mapping[str, str]) -> dict[str, str]:
+        """Why it is not proven that both topics are those that were mirrored, and that nothing of them stands still."""
+        return find_unproven(self._fetch_ids(remotes), self._standings(), self._facts())
+
+    def find_stopped(self, topics: Collection[str]) -> dict[str, str]:
+        """Of source topics, those of which a partition stands still."""
+        self.require_lead()
+        return {
+            topic: why for (topic, _), fact in self._facts().items() if topic in topics and (why := why_stopped(fact))
+        }
+
+    def _fetch_ids(self, remotes: Mapping[str, str]) -> dict[str, TopicIds]:
+        self.require_lead()
+        if not remotes:
+            return {}
+        here = self._source.fetch_metadata(sorted(remotes))
+        there = self._target.fetch_metadata(sorted(set(remotes.values())))
+        return read_ids(remotes, here, there)
