@@ -12,6 +12,7 @@ from sparkmirror.errors import ProtocolError
 from sparkmirror.protocol.wire import encode_varint
 
 SHOWN_BYTES = 100
+MOST_RECORDS = 1 << 22  # of a batch: as Python's objects they take a GB
 
 
 class PlainRecord(NamedTuple):
@@ -38,6 +39,8 @@ def read_keyed_records(header: BatchHeader, batch: memoryview) -> list[KeyedReco
 
 def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
     """All records of a batch of format 2."""
+    if header.records > MOST_RECORDS:
+        raise ProtocolError(f"the batch at offset {header.first} says that it has {header.records} records")
     data = bytes(decompress(header.codec, batch[HEADER_BYTES:]))
     records = []
     at = 0

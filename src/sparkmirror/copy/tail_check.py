@@ -27,6 +27,8 @@ class TailCheck:
             return None
         if hint and hint.target_end < 0:
             return self._after_predecessor(place, hint, ends, log_start)
+        if ends.log_end == 0 and ends.last_sequence() >= 0:
+            return None  # the leader remembers what it says that it does not hold
         wanted = hint.log_start if hint else 0
         if ends.log_end <= wanted:
             return Position(

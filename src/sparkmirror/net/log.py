@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator
 
 from sparkmirror.batch.header import BatchHeader, split_batches
-from sparkmirror.errors import ConnectionLostError
+from sparkmirror.errors import ConnectionLostError, ProtocolError
 from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, TopicInfo
 from sparkmirror.net.denial import raise_refused
 from sparkmirror.net.response import only_answer
@@ -46,7 +46,10 @@ def fetch_partition(
     codes.raise_for(answer.error, f"{topic.name}-{partition}")
     if not answer.partitions:
         raise ConnectionLostError(f"{topic.name}-{partition}: the leader answered nothing")
-    return answer.partitions[0]
+    fetched = only_answer(answer.partitions, f"{topic.name}-{partition}")
+    if (fetched.topic, fetched.partition) not in ((topic.name, partition), (topic.topic_id, partition)):
+        raise ProtocolError(f"{topic.name}-{partition} was asked for, and the leader answered for another")
+    return fetched
 
 
 def raise_unread(cluster: Cluster, topic: TopicInfo, partition: int, code: int) -> None:
