@@ -120,3 +120,12 @@ def test_a_partition_that_has_used_up_its_fences_waits_for_the_next_lease() -> N
     assert cursor.state is State.STOPPED and not roster.lost
     (said,) = roster.book.take()
     assert said.kind == WAITING and "next lease" in said.error
+
+
+def test_records_that_bring_nothing_new_are_not_asked_for_at_once_again() -> None:
+    roster, cursor = roster_of(Rules())
+    settle(roster, cursor)
+    roster.take_fetched(cursor, fetched(0), 1.0)
+    roster.take_fetched(cursor, fetched(0), 2.0)
+    assert cursor.state is State.LOST and cursor.retry_at > 2.0
+    assert "nothing from offset 1 on" in cursor.reason
