@@ -50,6 +50,7 @@ class Script:
     side: str
     lies: Mapping[int, Lie]
     stops: str | None = None
+    may_stop: bool = False  # by how far it comes in time
     copies: bool = False
     begun: bool = False
     heals: bool = True
@@ -171,7 +172,7 @@ def judge(played: Played, source: Held, target: Held) -> list[str]:
     wrong += [f"unexpected error in {said!r}" for _, said in played.facts if _UNEXPECTED.match(said)]
     if script.stops is not None and script.stops not in played.stopped:
         wrong.append(f"{script.stops} was expected, and said was {played.facts}")
-    if script.stops is None and played.stopped:
+    if script.stops is None and played.stopped and not script.may_stop:
         wrong.append(f"no stop was expected, and said was {played.facts}")
     if played.asked > script.questions:
         wrong.append(f"{played.asked} questions in {played.took_s:.1f} s")
