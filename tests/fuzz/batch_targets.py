@@ -27,6 +27,7 @@ from tests.support.message_sets import encode_message
 from tests.support.records import decode_section
 
 MAX_BYTES = 1 << 20
+END = 1 << 50  # of a log
 # first offset, last delta, count, base timestamp, max timestamp, LogAppendTime
 _FIELDS = struct.Struct(">qiiqqB")
 
@@ -136,7 +137,7 @@ def _queue(data: bytes) -> None:
     fetched = bytearray(_with_batch_checksums(data))
     queue = CopyQueue(4711)
     queue.restart(0, 0)
-    queue.add(FetchedPartition("t", 0, 0, 0, 0, 0, ((1, 0), (2, 5)), -1, memoryview(fetched)), None)
+    queue.add(FetchedPartition("t", 0, 0, END, END, 0, ((1, 0), (2, 5)), -1, memoryview(fetched)), None)
 
 
 def _read_rows(data: bytes) -> None:

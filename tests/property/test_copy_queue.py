@@ -17,6 +17,7 @@ from tests.support.logs import aborted_transactions, copyable, make_log
 from tests.support.records import Record, decode_section
 
 PRODUCER_ID = 4711
+END = 1 << 50  # of a log
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -105,7 +106,7 @@ def test_fetches_of_any_size_give_the_same_records(seed: int) -> None:
         take = dice.randint(1, 5)
         data = b"".join(batch.encode() for batch in log[index : index + take])
         aborted = aborted_transactions(log, log[index].first)
-        queue.add(FetchedPartition("t", 0, 0, 0, 0, 0, aborted, -1, memoryview(bytearray(data))), None)
+        queue.add(FetchedPartition("t", 0, 0, END, END, 0, aborted, -1, memoryview(bytearray(data))), None)
         index = next((i for i, b in enumerate(log) if b.end > queue.position), len(log))
     written = [record for item in drain(queue) if isinstance(item, Ready) for record in read(item)]
     assert written == copyable(log, committed=True)

@@ -21,7 +21,7 @@ NO_LEADER_EPOCH = -1
 _CODEC = 0x07
 _LOG_APPEND_TIME = 0x08
 # What several batches may grow to that are decompressed together. One alone may grow to more.
-_MOST_TOGETHER_BYTES = 64 << 20
+_MOST_TOGETHER_BYTES = 32 << 20
 _MOST_AROUND_LEGACY = 32  # lengths, attributes, both deltas, no headers
 
 # base offset, length, leader epoch, magic, CRC, then from the attributes on: see `batch.header`

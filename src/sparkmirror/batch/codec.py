@@ -25,7 +25,9 @@ from sparkmirror.protocol.produce import Buffer
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 
-MAX_OUTPUT_BYTES = 1 << 30
+# What a batch may grow to. A producer's has some MB at most before it is compressed, so one that grows to more was made
+# to do harm. Twice as much is in memory while records are written anew.
+MAX_OUTPUT_BYTES = 128 << 20
 
 # The defaults of Kafka's own producer; its default for lz4 is the fast compressor.
 _GZIP_LEVEL = 6
@@ -50,7 +52,9 @@ def decompress(codec: int, data: Buffer, *, max_bytes: int = MAX_OUTPUT_BYTES) -
         if codec == ZSTD:
             return _decompress_into(cramjam.zstd, view, zstd_frame.bound_content(view), max_bytes)
     except cramjam.DecompressionError as error:
-        raise ProtocolError(f"{NAMES[codec]}: {len(view)} bytes can't be read: {error}") from error
+        raise ProtocolError(
+            f"{NAMES[codec]}: {len(view)} bytes can't be read, or grow to more than {max_bytes}: {error}"
+        ) from error
     raise ProtocolError(f"there is no codec {codec}")
 
 

@@ -67,17 +67,17 @@ class _Message(NamedTuple):
         return self.magic == 1 and bool(self.attributes & _LOG_APPEND_TIME)
 
 
-def read_legacy_records(messages: Buffer, *, max_bytes: int = MAX_OUTPUT_BYTES) -> list[LegacyRecord]:
+def read_legacy_records(messages: Buffer, *, max_bytes: int = 4 * MAX_OUTPUT_BYTES) -> list[LegacyRecord]:
     """The records of whole messages, unwrapped; a timestamp of -1 where the format has none.
 
-    `max_bytes` bounds what all wrappers together may grow to.
+    `max_bytes` bounds what all wrappers of a fetch may grow to together, and each is bound as a batch is.
     """
     records: list[LegacyRecord] = []
     for message in _read_messages(memoryview(messages)):
         if message.codec == NONE:
             records.append(_as_record(message, message.offset, message.timestamp))
         else:
-            inner = _open_wrapper(message, max_bytes)
+            inner = _open_wrapper(message, min(max_bytes, MAX_OUTPUT_BYTES))
             max_bytes -= len(inner)
             records.extend(_read_inner(message, inner))
     _check_order(records)

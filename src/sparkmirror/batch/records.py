@@ -12,6 +12,7 @@ from sparkmirror.errors import ProtocolError
 from sparkmirror.protocol.wire import encode_varint
 
 SHOWN_BYTES = 100
+MOST_RECORDS = 1 << 22  # of a batch: as Python's objects they take a GB
 
 
 class PlainRecord(NamedTuple):
@@ -46,6 +47,8 @@ def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
 
 def _walk(header: BatchHeader, batch: memoryview) -> Iterator[tuple[int, int, bytes, int, int]]:
     """Offset and timestamp of each record, all records' bytes, and where in them its content begins and ends."""
+    if header.records > MOST_RECORDS:
+        raise ProtocolError(f"the batch at offset {header.first} says that it has {header.records} records")
     data = bytes(decompress(header.codec, batch[HEADER_BYTES:]))
     first, time_base, size = header.first, header.base_timestamp, len(data)
     appended = header.max_timestamp if header.is_log_append_time else None

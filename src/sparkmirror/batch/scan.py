@@ -44,27 +44,28 @@ Table = NDArray[np.int64]
 SMALL_BYTES, FEW_RECORDS = 256 << 10, 1000
 SMALL_COMPRESSED_BYTES = 1 << 10
 NO_LIMIT = 1 << 30
-_ANY_OFFSET = 1 << 62
+_ANY_OFFSET = 1 << 62  # no log has as many
 
 _CODEC, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
 _ABORT = 0
 _SHORTEST = 14  # an empty message of format 0: CRC, magic, attributes, two null lengths
 
-OK, BAD_LENGTH, BAD_HEADER, BAD_MARKER, BACKWARDS = range(5)
+OK, BAD_LENGTH, BAD_HEADER, BAD_MARKER, BACKWARDS, BEYOND = range(6)
 _MEANINGS = {
     BAD_LENGTH: "says a length that no batch can have",
     BAD_HEADER: "has a header that contradicts itself",
     BAD_MARKER: "is a transaction marker that can't be read",
     BACKWARDS: "begins before the batch in front of it ends",
+    BEYOND: "begins behind the high watermark, and offsets are missing before it",
 }
 
 
 class BadBatchError(ProtocolError):
-    """`at`: where it begins. What stands before it can be read."""
+    """It begins at byte `at`. What stands before `readable` can be read."""
 
-    def __init__(self, at: int, why: str) -> None:
+    def __init__(self, at: int, why: str, readable: int) -> None:
         super().__init__(f"the batch at byte {at} of a fetch {why}")
-        self.at = at
+        self.readable = readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ def scan_batches(
     data: Bytes,
     position: int,
     *,
+    high_watermark: int = _ANY_OFFSET,
     stop_at: int | None = None,
     aborted: Sequence[tuple[int, int]] = (),
     skip_producers: Sequence[int] = (),
@@ -92,20 +94,28 @@ def scan_batches(
     `aborted` lists (producer id, first offset) of aborted transactions, as a read-committed fetch has them. Batches of
     `skip_producers` are holes, too. Batches of more than `largest` bytes are rewritten, in pieces. A broker may cut the
     last batch off: it is left for the next fetch.
+
+    No checksum covers where a batch begins. Where that is wrong there seems to be a hole, and all records in it would
+    be passed over: so none ends behind the `high_watermark` of the same answer. (Batches may, by those that came since
+    the broker looked at it.)
     """
     ended = sorted(aborted, key=lambda item: item[1])
     pids = np.array([pid for pid, _ in ended], np.int64)
     firsts = np.array([first for _, first in ended], np.int64)
+    known = np.unique(pids) if ended else pids
     others = np.array(skip_producers, np.int64)
     rows = np.empty((max(16, len(data) // 256), COLUMNS), np.int64)
     stop = _ANY_OFFSET if stop_at is None else stop_at
     while True:
-        error, used, end, epoch, at = _walk(data, position, stop, pids, firsts, others, largest, rows)
+        error, used, end, epoch, at = _walk(
+            data, position, high_watermark, stop, pids, firsts, known, others, largest, rows
+        )
         if used <= len(rows):
             break
         rows = np.empty((used, COLUMNS), np.int64)
     if error:
-        raise BadBatchError(at, _MEANINGS[error])
+        # Of two that contradict each other either may be wrong: then what seems to be a hole before them is none.
+        raise BadBatchError(at, _MEANINGS[error], 0 if error == BACKWARDS else at)
     rows = rows[:used]
     parts = np.empty((used, PART_COLUMNS), np.int64)
     return Scan(rows, parts[: _group(rows, merge_bytes, parts)], end, epoch)
@@ -122,15 +132,24 @@ def big_endian(data: Bytes, at: int, size: int) -> int:
 
 @kernel
 def _walk(
-    data: Bytes, position: int, stop: int, pids: Table, firsts: Table, others: Table, largest: int, rows: Table
+    data: Bytes,
+    position: int,
+    high_watermark: int,
+    stop: int,
+    pids: Table,
+    firsts: Table,
+    known: Table,
+    others: Table,
+    largest: int,
+    rows: Table,
 ) -> tuple[int, int, int, int, int]:
     """Fill `rows`; answers an error, the rows (needed, if more than there are), the end, the epoch, a place."""
     size = len(data)
     at = used = 0
     epoch = -1
     legacy = -1  # where a run of old messages begins: what follows it is left for the next fetch
-    active = np.empty(len(pids), np.int64)  # producers inside an aborted transaction
-    known = joined = 0
+    begun = np.zeros(len(known), np.int64)  # transactions that will be aborted, by their producer's place in `known`
+    joined = 0
     while size - at >= 17:
         after = at + LENGTH_FROM + big_endian(data, at + 8, 4)
         if after - at - LENGTH_FROM < _SHORTEST:
@@ -150,41 +169,41 @@ def _walk(
         attributes = big_endian(data, at + 21, 2)
         last_delta = big_endian(data, at + 23, 4)
         count = big_endian(data, at + 57, 4)
-        if first < 0 or last_delta < 0 or count < 0 or count > last_delta + 1:
+        if first < 0 or first >= _ANY_OFFSET or last_delta < 0 or count < 0 or count > last_delta + 1:
             return BAD_HEADER, used, position, epoch, at
         end = first + last_delta + 1
         pid = big_endian(data, at + 43, 8)
         while joined < len(pids) and firsts[joined] < end:
-            active[known] = pids[joined]
-            known += 1
+            begun[np.searchsorted(known, pids[joined])] += 1
             joined += 1
         is_control = attributes & _CONTROL
+        marker = -1
+        if is_control and count > 0:  # compaction may have taken its record
+            marker = _marker_type(data, at + HEADER_BYTES, after)
+            if marker < 0 or count > 1:
+                return BAD_MARKER, used, position, epoch, at
         is_aborted = False
-        if attributes & _TRANSACTIONAL:
-            for i in range(known):
-                if active[i] == pid:
-                    is_aborted = True
-                    if is_control:
-                        kind = _marker_type(data, at + HEADER_BYTES, after)
-                        if kind < 0:
-                            return BAD_MARKER, used, position, epoch, at
-                        if kind == _ABORT:
-                            known -= 1
-                            active[i] = active[known]
-                    break
+        if attributes & _TRANSACTIONAL and joined > 0:
+            place = np.searchsorted(known, pid)
+            if place < len(known) and known[place] == pid and begun[place] > 0:
+                is_aborted = True
+                if marker == _ABORT:
+                    begun[place] -= 1
         is_skipped = False
         for i in range(len(others)):
             is_skipped = is_skipped or others[i] == pid
+        if first < position and used > 0:
+            return BACKWARDS, used, position, epoch, at
         if end <= position:
             at = after
             continue
+        if first > position and first >= high_watermark:
+            return BEYOND, used, position, epoch, at
         if first >= stop:
             if position < stop:
                 used = _add_hole(rows, used, position, stop)
                 position = stop
             break
-        if first < position and used > 0:
-            return BACKWARDS, used, position, epoch, at
         if first > position:
             used = _add_hole(rows, used, position, first)
         if is_control or is_aborted or is_skipped or count == 0:

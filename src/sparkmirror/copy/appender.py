@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sparkmirror.copy.cursor import Cursor
+from sparkmirror.copy.fetcher import LONGEST_THROTTLE_S
 from sparkmirror.copy.lease import FENCE_STEP
 from sparkmirror.copy.queue import PRODUCER_EPOCH, SEQUENCE_MASK, Hole, Ready
 from sparkmirror.errors import ProtocolError
@@ -284,16 +285,16 @@ class Appender:
 
     def _take_batches(self, tag: _Batches, frame: memoryview) -> Iterator[Event]:
         throttle_ms, answers = produce.parse_produce(self.version, frame)
-        if throttle_ms:
+        if throttle_ms > 0:
             # Brokers since 2.0 answer at once and then do not read from us for that long (KIP-219). Without the pause
             # five requests would wait there with their deadlines running.
-            self.paused_until = time.monotonic() + throttle_ms / 1000
+            self.paused_until = time.monotonic() + min(LONGEST_THROTTLE_S, throttle_ms / 1000)
         if len(answers) != len(tag.sent):
             raise ProtocolError(f"{self.channel} answered for {len(answers)} of {len(tag.sent)} batches")
         for answer in answers:
-            known = tag.sent.get((answer.topic, answer.partition))
+            known = tag.sent.pop((answer.topic, answer.partition), None)
             if known is None:
-                raise ProtocolError(f"{self.channel} answered for a partition that was not sent")
+                raise ProtocolError(f"{self.channel} answered for a partition that was not sent, or twice")
             cursor, ready = known
             if ready.term == cursor.term:
                 if not answer.error:

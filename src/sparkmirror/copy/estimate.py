@@ -23,7 +23,9 @@ def estimate_holes(cluster: Cluster, topic: TopicInfo, partition: int, start: in
         fetched = fetch_partition(cluster, topic, partition, at, max_bytes=SAMPLE_BYTES, isolation=isolation)
         if fetched.error or not len(fetched.records):
             continue
-        found = scan.scan_batches(np.frombuffer(fetched.records, np.uint8), at, aborted=fetched.aborted)
+        found = scan.scan_batches(
+            np.frombuffer(fetched.records, np.uint8), at, high_watermark=fetched.high_watermark, aborted=fetched.aborted
+        )
         rows = found.rows[(found.rows[:, scan.KIND] == scan.PASS) | (found.rows[:, scan.KIND] == scan.REWRITE)]
         covered = found.end
         seen += found.end - at

@@ -15,11 +15,18 @@ import numpy as np
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import Bounds
 from sparkmirror.copy.pace import Pace
+from sparkmirror.errors import ProtocolError
 from sparkmirror.net.channel import Channel
 from sparkmirror.net.cluster import group_by
 from sparkmirror.protocol import codes, fetch
 
 PARTITION_BYTES = 4 << 20
+# A broker holds back who is over a quota for some windows of it, eleven seconds by default. Who says days is not waited
+# for: the request times out, and the connection is made anew.
+LONGEST_THROTTLE_S = 60.0
+# Answers that come at once and bring nothing: some do while logs begin or leaders move, then the broker is left alone.
+MOST_IN_VAIN = 3
+FIRST_REST_S, LONGEST_REST_S = 0.02, 1.0
 
 Asked = tuple[int, int]  # term and offset
 
@@ -42,6 +49,10 @@ class Fetcher:
         self._epoch = fetch.FULL_SESSION_EPOCH
         self._known: dict[Cursor, Asked] = {}
         self._cursors: dict[tuple[fetch.TopicKey, int], Cursor] = {}
+        self._wanted: dict[Cursor, Asked] = {}  # by the last request
+        self._wait_s = 0.0  # as it may wait for records
+        self._was_quick = False
+        self._in_vain = 0  # requests in a row, for the same as before
 
     @property
     def idle(self) -> bool:
@@ -73,11 +84,20 @@ class Fetcher:
             forgotten={k: [c.leased.partition for c in group] for k, group in group_by(left, _key).items()},
             rack=rack,
         )
-        self._known = wanted
+        self._rest_if_in_vain(wanted)
+        self._known = self._wanted = wanted
+        self._wait_s = max_wait_ms / 1000
         self._cursors = {(c.source_key, c.leased.partition): c for c in wanted}
         self.reserved_bytes = max_bytes
         self._asked_at = time.monotonic()
         self._send(body, self.channel.request_timeout_s + max_wait_ms / 1000)
+
+    def _rest_if_in_vain(self, wanted: dict[Cursor, Asked]) -> None:
+        """After the answer to this request, if those before it came at once and moved nothing."""
+        self._in_vain = self._in_vain + 1 if self._was_quick and wanted == self._wanted else 0
+        if self._in_vain >= MOST_IN_VAIN:
+            rest_s = min(LONGEST_REST_S, FIRST_REST_S * 2 ** min(self._in_vain - MOST_IN_VAIN, 10))
+            self.paused_until = max(self.paused_until, time.monotonic() + rest_s)
 
     def _wish(self, cursor: Cursor) -> fetch.FetchPartition:
         return fetch.FetchPartition(
@@ -93,22 +113,26 @@ class Fetcher:
         self.reserved_bytes = 0
         if not isinstance(frame.obj, np.ndarray):  # a small one: `Held` counts arrays
             frame = np.array(frame, np.uint8).data
+        took_s = time.monotonic() - self._asked_at
+        self._was_quick = took_s < self._wait_s / 2
         answer = fetch.parse_fetch(self.version, frame)
-        if answer.throttle_ms:
-            self.paused_until = time.monotonic() + answer.throttle_ms / 1000
+        if answer.throttle_ms > 0:
+            self.paused_until = time.monotonic() + min(LONGEST_THROTTLE_S, answer.throttle_ms / 1000)
         if answer.error:
             self._restart(answer.error)
             return []
         self._session_id = answer.session_id
         self._epoch = self._epoch + 1 if answer.session_id else fetch.FULL_SESSION_EPOCH
-        news = []
+        news: dict[Cursor, fetch.FetchedPartition] = {}
         for fetched in answer.partitions:
             cursor = self._cursors.get((fetched.topic, fetched.partition))
+            if cursor in news:
+                raise ProtocolError(f"{self.channel} answered twice for a partition")
             if cursor and self._known[cursor] == (cursor.term, cursor.fetch_offset):
-                news.append((cursor, fetched))
-        has_records = any(fetched.records for _, fetched in news)
-        self._pace.note(len(frame), has_records=has_records, took_s=time.monotonic() - self._asked_at)
-        return news
+                news[cursor] = fetched
+        has_records = any(fetched.records for fetched in news.values())
+        self._pace.note(len(frame), has_records=has_records, took_s=took_s)
+        return list(news.items())
 
     def leave(self) -> None:
         """End the session, so that the broker's cache keeps no dead entry, and the connection."""

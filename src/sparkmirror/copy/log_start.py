@@ -22,7 +22,7 @@ from sparkmirror.errors import BrokerError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.delete import delete_records
 from sparkmirror.net.denial import raise_refused
-from sparkmirror.net.log import append_batch, fetch_partition
+from sparkmirror.net.log import append_batch, fetch_partition, raise_unread
 from sparkmirror.net.offsets import EARLIEST, list_offsets
 from sparkmirror.net.topics import fetch_topic_ids
 from sparkmirror.protocol import codes
@@ -91,7 +91,11 @@ def _delete_records(target: Cluster, place: Place, before: int) -> None:
 
 
 def first_timestamp(source: Cluster, place: Place, offset: int) -> int:
-    """Filler is as old as the first real record: it neither keeps a segment nor ends the producer's memory early."""
+    """Filler is as old as the first real record: it neither keeps a segment nor ends the producer's memory early.
+
+    A source that can't be read there does not begin there, whatever it said: nothing is filled.
+    """
     fetched = fetch_partition(source, place.source, place.partition, offset, max_bytes=1)
+    raise_unread(source, place.source, place.partition, fetched.error)
     now = int(time.time() * 1000)
     return next((h.base_timestamp for h, _ in split_batches(fetched.records) if h.magic == 2), now)

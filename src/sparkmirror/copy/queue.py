@@ -179,6 +179,7 @@ class CopyQueue:
             found = scan.scan_batches(
                 data,
                 self.position,
+                high_watermark=fetched.high_watermark,
                 stop_at=stop_at,
                 aborted=fetched.aborted,
                 skip_producers=self.skip_producers,
@@ -186,7 +187,7 @@ class CopyQueue:
                 merge_bytes=min(MERGE_BYTES, self.largest),
             )
         except scan.BadBatchError as bad:
-            self._add_up_to(replace(fetched, records=fetched.records[: bad.at]), stop_at)
+            self._add_up_to(replace(fetched, records=fetched.records[: bad.readable]), stop_at)
             raise
         for kind, start, to, _, end in found.parts.tolist():
             if kind == scan.PASS:
@@ -194,7 +195,7 @@ class CopyQueue:
             elif kind == scan.HOLE:
                 self.add_hole(end)
             elif kind == scan.REWRITE:
-                self._rewrite(data, found.rows[start:to], stop_at)
+                self._rewrite(fetched.records, data, found.rows[start:to], stop_at)
             else:
                 row = found.rows[start]
                 legacy = fetched.records[row[scan.START] : row[scan.AFTER]]
@@ -210,18 +211,25 @@ class CopyQueue:
         patch_batch(batch, attributes, self._producer_id, PRODUCER_EPOCH, self.sequence)
         self._add(first, end, batch, rebuilt=False)
 
-    def _rewrite(self, data: Bytes, rows: scan.Table, stop_at: int | None) -> None:
-        """Together; if that fails by halves, so that what comes before the one that can't be read is queued."""
+    def _rewrite(self, records: memoryview, data: Bytes, rows: scan.Table, stop_at: int | None) -> None:
+        """Together. Where that fails those that would only be merged pass as they are, whatever they may grow to.
+
+        Others are rewritten by halves, so that what comes before the one that can't be read is queued.
+        """
         end = int(rows[-1, scan.END])
         stop = end if stop_at is None else min(end, stop_at)
         try:
             runs = rebuild(data, rows, keep_first=self.position, keep_end=stop, limit=self.run_bytes)
         except ProtocolError:
+            if bool((rows[:, scan.KIND] == scan.PASS).all()):
+                for row in rows.tolist():
+                    self._pass(records, row)
+                return
             if len(rows) == 1:
                 raise
             middle = len(rows) // 2
-            self._rewrite(data, rows[:middle], stop_at)
-            self._rewrite(data, rows[middle:], stop_at)
+            self._rewrite(records, data, rows[:middle], stop_at)
+            self._rewrite(records, data, rows[middle:], stop_at)
         else:
             self.add_runs(runs)
             self.add_hole(stop)

@@ -108,7 +108,10 @@ class Roster:
             self.stop(cursor, facts.refused("source", fetched.error, None))
         elif len(fetched.records):
             cursor.note_success(now)
+            before = cursor.fetch_offset
             self.queue(cursor, lambda: cursor.take_fetched(fetched), now)
+            if cursor.fetch_offset == before and cursor.state is State.COPYING and cursor.pending_fact is None:
+                self.lose(cursor, f"the source sends nothing from offset {before} on that could be used", now)
 
     def queue(self, cursor: Cursor, take: Callable[[], None], now: float) -> None:
         """Let a cursor queue what it was given, and see what that means: bytes held, holes, facts."""

@@ -86,7 +86,11 @@ class RowReader:
                 position = self._next = start
                 continue
             found = scan_batches(
-                np.frombuffer(fetched.records, np.uint8), position, stop_at=end, aborted=fetched.aborted
+                np.frombuffer(fetched.records, np.uint8),
+                position,
+                high_watermark=fetched.high_watermark,
+                stop_at=end,
+                aborted=fetched.aborted,
             )
             for rows in _joined(decode_fetch(fetched.records, found, position, end)):
                 yield rows

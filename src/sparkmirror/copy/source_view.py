@@ -48,7 +48,7 @@ class ClusterView:
         leader = {key: topic.leaders[partition]}
         start = list_offsets(self._cluster, leader, EARLIEST).get(key)
         end = list_offsets(self._cluster, leader, LATEST).get(key)
-        return None if start is None or end is None else (start, end)
+        return None if start is None or end is None or start > end else (start, end)
 
     def offset_since(self, topic: TopicInfo, partition: int, seconds: float) -> int | None:
         key = (topic.name, partition)

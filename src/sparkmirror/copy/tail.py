@@ -119,7 +119,13 @@ def copyable_batches(
             return
         raise_unread(cluster, topic, partition, fetched.error)
         data = np.frombuffer(fetched.records, np.uint8)
-        found = scan.scan_batches(data, first, aborted=fetched.aborted, skip_producers=skip_producers)
+        found = scan.scan_batches(
+            data,
+            first,
+            high_watermark=fetched.high_watermark,
+            aborted=fetched.aborted,
+            skip_producers=skip_producers,
+        )
         for row in found.rows.tolist():
             if row[scan.KIND] in (scan.PASS, scan.REWRITE) and row[scan.FIRST] < end:
                 batch = fetched.records[row[scan.START] : row[scan.AFTER]]

@@ -30,6 +30,8 @@ class TailCheck:
         log_start = self._sides.target_start(place)
         if hint and hint.target_end < 0:
             return self._after_predecessor(place, hint, ends, log_start)
+        if ends.log_end == 0 and ends.last_sequence() >= 0:
+            self._sides.refute(place, ends, "the target's leader remembers our producer and says that its log is empty")
         if hint and ends.log_end < hint.target_end:
             lost = facts.target_truncated(place.target.name, ends.log_end, hint.target_end)
             self._sides.tolerate(place, self._sides.rules.on_divergence, lost)

@@ -29,7 +29,7 @@ from sparkmirror.net.client import SYSTEMS, Client
 from sparkmirror.net.deadline import SETUP_TIMEOUT, deadline, time_left
 from sparkmirror.net.inbox import NOT_NOW, FrameSizeError, Inbox
 from sparkmirror.net.response import decode_response
-from sparkmirror.protocol import codes
+from sparkmirror.protocol import codes, fetch, offset_fetch
 from sparkmirror.protocol.produce import Buffer
 from sparkmirror.protocol.wire import Reader, encode_string
 
@@ -44,16 +44,26 @@ SOCKET_BUFFER_BYTES = 4 << 20
 MAX_PIECES = 512  # under the system's IOV_MAX of 1,024
 CONNECT_TIMEOUT_S = 10.0
 REQUEST_TIMEOUT_S = 30.0
+# How large an answer may be. What kafka-python decodes takes twenty times as much memory as its bytes, and who has not
+# proved who he is yet may say as much as a broker would hear from a client then (sasl.server.max.receive.size).
+LARGEST_ANSWER_BYTES = 32 << 20
+LARGEST_FETCH_BYTES = 256 << 20
+LARGEST_DECODED_BYTES = 16 << 20
+LARGEST_LOGIN_BYTES = 512 << 10
+_LARGEST = {fetch.API_KEY: LARGEST_FETCH_BYTES, offset_fetch.API_KEY: 2 * LARGEST_ANSWER_BYTES}
+_LAST_PORT = 65_535
+_SHOWN_CHARACTERS = 100
 
 
 @dataclass(slots=True)
 class Pending:
-    """A request that waits for its answer. `tag` is the sender's own."""
+    """A request that waits for its answer, which has `most_bytes`. `tag` is the sender's own."""
 
     correlation: int
     flexible: bool
     tag: Any
     deadline: float
+    most_bytes: int = LARGEST_ANSWER_BYTES
 
 
 class _SaslStep(NamedTuple):
@@ -80,13 +90,11 @@ class Channel:
         self._held: deque[Buffer] = deque()
         self.versions: dict[int, tuple[int, int]] = {}
         self._answers = 0  # since the versions are known
+        self._is_known = False  # both sides have proved who they are, if they have to
         self.request_timeout_s = REQUEST_TIMEOUT_S if client.request_timeout_s is None else client.request_timeout_s
         self.used_at = time.monotonic()  # when something was last asked
         until = time.monotonic() + timeout_s
-        try:
-            self._socket = socket.create_connection((host, port), timeout=time_left(timeout_s))
-        except (OSError, UnicodeError, OverflowError) as error:  # the last two: no such host or port can be
-            raise ConnectionLostError(f"{host}:{port} can't be reached: {error}") from error
+        self._socket = _connect(host, port, time_left(timeout_s))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._set_buffer(socket.SO_RCVBUF, client.receive_buffer_bytes)
         self._set_buffer(socket.SO_SNDBUF, client.send_buffer_bytes)
@@ -101,6 +109,7 @@ class Channel:
             self._negotiate(max(0.0, until - time.monotonic()))
             if self._security.has_sasl:
                 self._authenticate(until)
+            self._is_known = True
         except BaseException:
             self.close()
             raise
@@ -197,7 +206,7 @@ class Channel:
         out.append(_HEADER.pack(size, api_key, version, self._correlation) + head)
         out.extend(filter(len, pieces))
         self._unsent += _I32.size + size
-        return Pending(self._correlation, flexible, tag, deadline)
+        return Pending(self._correlation, flexible, tag, deadline, _LARGEST.get(api_key, LARGEST_ANSWER_BYTES))
 
     def wake_at(self, count: int) -> None:
         """Be readable for a selector only when so many bytes are here, or the other side hung up.
@@ -241,12 +250,13 @@ class Channel:
                 yield pending, body
 
     def _next_frame(self) -> memoryview | None:
+        most_bytes = self.pending[0].most_bytes if self._is_known and self.pending else LARGEST_LOGIN_BYTES
         try:
-            return self._inbox.next_frame()
+            return self._inbox.next_frame(most_bytes)
         except FrameSizeError as error:
             if error.head.startswith(_TLS_ALERT) and not self.versions:
                 raise AuthenticationError(f"{self} speaks TLS: set security.protocol to SSL or SASL_SSL") from error
-            raise ProtocolError(f"{self} announced a response of {error.size} bytes") from error
+            raise ProtocolError(f"{self} announced a response of {error.size} bytes, at most {most_bytes}") from error
         except EOFError:
             raise self._closed() from None
         except OSError as error:
@@ -306,6 +316,7 @@ class Channel:
         answer_flexible = flexible and request.API_KEY != ApiVersionsRequest.API_KEY
         self.send(request.API_KEY, version, [body], flexible=flexible, timeout_s=timeout_s)
         self.pending[-1].flexible = answer_flexible
+        self.pending[-1].most_bytes = LARGEST_DECODED_BYTES
         return decode_response(response_class, self.wait(timeout_s), version, str(self))
 
     def wait(self, timeout_s: float) -> memoryview:
@@ -317,10 +328,12 @@ class Channel:
             left = time_left(until - time.monotonic())
             if left <= 0:
                 raise ConnectionLostError(f"{self} did not answer within {timeout_s:g} s")
+            ready = select.poll()  # `select` knows no more than 1,024 files
             try:
-                select.select([self], [self] if self.wants_write else [], [], left)
+                ready.register(self, select.POLLIN | (select.POLLOUT if self.wants_write else 0))
             except ValueError:  # another thread has closed it
                 raise self._closed("was closed on this side") from None
+            ready.poll(1000 * left)
             self.flush()
 
     def _pick_version(self, request: Any, most: int | None) -> int:
@@ -383,6 +396,18 @@ class Channel:
             raise BrokerError(response.error_code, f"{self} refused: {codes.name_of(response.error_code)}")
         self.versions = {k.api_key: (k.min_version, k.max_version) for k in response.api_keys}
         self._answers = 0
+
+
+def _connect(host: str, port: int, timeout_s: float) -> socket.socket:
+    """Names and ports come from brokers, so they may be anything."""
+    if not 0 < port <= _LAST_PORT:
+        raise ConnectionLostError(f"{host}:{port} can't be reached: there is no such port")
+    try:
+        return socket.create_connection((host, port), timeout=timeout_s)
+    except OSError as error:
+        raise ConnectionLostError(f"{host}:{port} can't be reached: {error}") from error
+    except ValueError as error:  # UnicodeError too: a name that can't be asked for
+        raise ConnectionLostError(f"{host[:_SHOWN_CHARACTERS]!r} is no name of a broker: {error}") from error
 
 
 def request_response_class(request: Any) -> Any:

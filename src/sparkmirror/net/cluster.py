@@ -190,12 +190,12 @@ class Cluster:
         )
 
     def _ask_any(self, ask: Callable[[Channel], Item], timeout_s: float) -> Item:
-        failures: list[ConnectionLostError] = []
+        failures: list[ConnectionLostError | ProtocolError] = []
         with deadline(self.address.client.api_timeout_s, API_TIMEOUT):
             for host_port in self._candidates():
                 try:
                     return self._with_channel(host_port, ask, timeout_s)
-                except ConnectionLostError as error:
+                except (ConnectionLostError, ProtocolError) as error:
                     failures.append(error)
         said = "; ".join(dict.fromkeys(map(str, failures)))
         if failures and all(isinstance(error, AuthenticationError) for error in failures):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kafka.protocol.admin import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
 
-from sparkmirror.errors import BrokerError, ConnectionLostError
+from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster, chunks
 from sparkmirror.net.coordinators import DEADLINE_S, RETRY_S, ask_coordinators, each_node, refusal
 from sparkmirror.protocol import codes
@@ -97,7 +97,7 @@ def _list(cluster: Cluster, node: int, deadline: float) -> dict[str, ListedGroup
     while True:
         try:
             answer = cluster.call(node, ListGroupsRequest(states_filter=[], types_filter=[]))
-        except (ConnectionLostError, BrokerError) as error:
+        except SparkmirrorError as error:
             return str(error)
         if answer.error_code not in codes.COORDINATOR_MOVED or time.monotonic() > deadline:
             break

@@ -1,7 +1,8 @@
 """Frames out of a socket that does not block: each is a size (int32) and so many bytes.
 
 Small answers come several at a time: what the socket has is read into a buffer, and they are cut out of it. A frame
-that the buffer is too small for is read to where it stays.
+that the buffer is too small for is read to where it stays. How large a frame may be depends on what was asked: who
+asks says it, before any memory is taken for it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import ssl
 import struct
 
 BUFFER_BYTES = 8 << 10
-MAX_FRAME_BYTES = 256 << 20
 SHORTEST_FRAME_BYTES = 4  # the id of the request that it answers
 
 NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
@@ -55,10 +55,10 @@ class Inbox:
         """The socket has something again."""
         self._is_empty = False
 
-    def next_frame(self) -> memoryview | None:
+    def next_frame(self, most_bytes: int) -> memoryview | None:
         """The next whole frame; None: it is not here yet. Raises OSError, or EOFError if the other side hung up."""
         while self._large is None:
-            size = self._announced()
+            size = self._announced(most_bytes)
             begin = self._start + _SIZE.size
             end = begin + size
             if size and end <= self._end:
@@ -79,12 +79,12 @@ class Inbox:
         frame, self._large = self._large, None
         return frame
 
-    def _announced(self) -> int:
+    def _announced(self, most_bytes: int) -> int:
         """The size of the frame that the buffer begins with; 0: it is not known yet."""
         if self._end - self._start < _SIZE.size:
             return 0
         size: int = _SIZE.unpack_from(self._buffer, self._start)[0]
-        if not SHORTEST_FRAME_BYTES <= size <= MAX_FRAME_BYTES:
+        if not SHORTEST_FRAME_BYTES <= size <= most_bytes:
             raise FrameSizeError(size, bytes(self._buffer[self._start : self._end]))
         return size
 

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 
 from sparkmirror.batch.header import BatchHeader, split_batches
-from sparkmirror.errors import ConnectionLostError
+from sparkmirror.errors import ConnectionLostError, ProtocolError
 from sparkmirror.net.cluster import NO_TOPIC_ID, Cluster, TopicInfo, group_by
 from sparkmirror.net.denial import raise_refused
 from sparkmirror.net.response import only_answer
@@ -60,8 +60,11 @@ def _fetch(
     )
     answer = fetch.parse_fetch(version, frame)
     codes.raise_for(answer.error, topic.name)
-    if {fetched.partition for fetched in answer.partitions} != offsets.keys():
-        raise ConnectionLostError(f"{topic.name}: the leader did not answer for partitions {list(offsets)}")
+    if not answer.partitions:
+        raise ConnectionLostError(f"{topic.name}: the leader answered nothing for partitions {list(offsets)}")
+    found = sorted(fetched.partition for fetched in answer.partitions)
+    if found != sorted(offsets) or any(f.topic not in (topic.name, topic.topic_id) for f in answer.partitions):
+        raise ProtocolError(f"{topic.name}: partitions {list(offsets)} were asked for, and the leader answered others")
     return answer.partitions
 
 

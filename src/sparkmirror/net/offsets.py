@@ -9,11 +9,14 @@ from typing import Any
 from kafka.protocol.admin import DescribeProducersRequest
 from kafka.protocol.consumer import OffsetForLeaderEpochRequest
 
+from sparkmirror.errors import ProtocolError
 from sparkmirror.net.cluster import Cluster, Leader, group_by
 from sparkmirror.protocol import list_offsets as protocol
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
 
 LATEST, EARLIEST = protocol.LATEST, protocol.EARLIEST
+NO_OFFSET = -1
+MOST_OFFSETS = 1 << 62
 
 Partition = tuple[str, int]
 
@@ -65,8 +68,15 @@ def list_offsets(
         )
         _, frame = cluster.call_raw(node, protocol.API_KEY, (protocol.VERSION,), lambda _, b=body: [b])  # type: ignore[misc]
         answers = protocol.parse_list_offsets(frame)
-        found |= {partition: offset for partition, (error, offset) in answers.items() if not error}
+        found |= {p: _checked(p, offset, when) for p, (error, offset) in answers.items() if not error and p in leaders}
     return found
+
+
+def _checked(partition: Partition, offset: int, when: int) -> int:
+    """-1 says that no record is as new, and a log's ends are never that."""
+    if (offset < 0 and (when < 0 or offset != NO_OFFSET)) or offset >= MOST_OFFSETS:
+        raise ProtocolError(f"{partition[0]}-{partition[1]}: a broker says that its log begins or ends at {offset}")
+    return offset
 
 
 def describe_producer(

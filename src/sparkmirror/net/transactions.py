@@ -22,11 +22,12 @@ from sparkmirror.topology.right import TRANSACTIONAL_ID, Right
 
 TRANSACTION_TIMEOUT_MS = 60_000
 DEADLINE_S = 10.0
-RETRY_S = 0.005
+RETRY_S, LONGEST_RETRY_S = 0.005, 0.2
 # Later versions are for brokers among themselves, or end a transaction with another epoch (KIP-890).
 _MOST_ADD = 3
 _MOST_END = 3
 _TRANSACTION = 1
+_PASSING = codes.PASSING | {codes.CONCURRENT_TRANSACTIONS, codes.NOT_COORDINATOR}
 
 Partition = tuple[str, int]
 
@@ -79,24 +80,27 @@ class EmptyTransactions:
         answer = self._retried(
             lambda: self._cluster.call_any(request),
             lambda a: a.coordinators[0].error_code if a.coordinators else a.error_code,
+            finds_anew=False,
         )
         return int(answer.coordinators[0].node_id if answer.coordinators else answer.node_id)
 
-    def _retried(self, ask: Callable[[], Any], error_of: Callable[[Any], int]) -> Any:
+    def _retried(self, ask: Callable[[], Any], error_of: Callable[[Any], int], *, finds_anew: bool = True) -> Any:
         """The last transaction may still be ending, or the coordinator loading: both pass."""
         deadline = time.monotonic() + DEADLINE_S
+        pause_s = RETRY_S
         while True:
             answer = ask()
             error = error_of(answer)
-            if error == codes.NOT_COORDINATOR:
+            if error == codes.NOT_COORDINATOR and finds_anew:
                 self._coordinator = self._find_coordinator()
-            elif error not in codes.PASSING and error != codes.CONCURRENT_TRANSACTIONS:
+            elif error not in _PASSING:
                 right = Right("WRITE", TRANSACTIONAL_ID, self._id)
                 raise_refused(self._cluster.address, f"transaction {self._id}", error, right)
                 return answer
             if time.monotonic() > deadline:
                 raise ConnectionLostError(f"transaction {self._id}: {codes.name_of(error)} for {DEADLINE_S:g} s")
-            time.sleep(RETRY_S)  # the coordinator tells by answering again
+            time.sleep(pause_s)  # the coordinator tells by answering again
+            pause_s = min(2 * pause_s, LONGEST_RETRY_S)
 
 
 def _first_error(answer: Any) -> int:

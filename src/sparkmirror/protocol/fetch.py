@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from sparkmirror.errors import ProtocolError
 from sparkmirror.protocol.wire import Reader, encode_compact_string, encode_string, encode_uvarint
 
 API_KEY = 1
@@ -36,6 +37,9 @@ _I32 = struct.Struct(">i")
 # partition, error code, high watermark, last stable offset, log start offset
 _ANSWER = struct.Struct(">ihqqq")
 _ABORTED = struct.Struct(">qq")
+# What an answer may list: each entry takes ten times as much memory as its bytes.
+MOST_PARTITIONS = 100_000
+MOST_ABORTED = 1_000_000
 # tagged: epoch and end offset up to which both logs are the same
 _DIVERGING_TAG = 0
 
@@ -118,7 +122,10 @@ def parse_fetch(version: int, frame: memoryview) -> FetchAnswer:
     partitions: list[FetchedPartition] = []
     for _ in range(reader.array()):
         topic: TopicKey = reader.uuid() if version == BY_ID else reader.string() or ""
-        partitions.extend(_parse_partition(reader, topic) for _ in range(reader.array()))
+        count = reader.array()
+        if len(partitions) + count > MOST_PARTITIONS:
+            raise ProtocolError(f"a fetch that answers for more than {MOST_PARTITIONS} partitions")
+        partitions.extend(_parse_partition(reader, topic) for _ in range(count))
         reader.skip_tags()
     reader.skip_tags()
     return FetchAnswer(throttle_ms, error, session_id, partitions)
@@ -127,7 +134,10 @@ def parse_fetch(version: int, frame: memoryview) -> FetchAnswer:
 def _parse_partition(reader: Reader, topic: TopicKey) -> FetchedPartition:
     partition, error, high_watermark, last_stable, log_start = reader.unpack(_ANSWER)
     aborted = []
-    for _ in range(reader.array()):
+    count = reader.array()
+    if count > MOST_ABORTED:
+        raise ProtocolError(f"a fetch that lists {count} aborted transactions")
+    for _ in range(count):
         producer_id, first = reader.unpack(_ABORTED)
         aborted.append((producer_id, first))
         reader.skip_tags()

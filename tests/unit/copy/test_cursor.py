@@ -135,6 +135,32 @@ def test_batches_that_grow_too_much_when_decompressed_are_rewritten_apart(monkey
     assert [(item.first, item.end) for item in drain(cursor)] == [(0, 1), (1, 2), (2, 3)]
 
 
+def test_a_batch_behind_the_high_watermark_makes_no_hole() -> None:
+    """No checksum covers where a batch begins: what is wrong there must not pass over records."""
+    cursor = cursor_at(0, translated="why", shift=100)
+    far = simple_batch(0, 2)
+    far[:8] = (10**12).to_bytes(8, "big")
+    with pytest.raises(ProtocolError, match="behind the high watermark"):
+        cursor.take_fetched(fetched(simple_batch(0, 2), far))
+    assert [(item.first, item.end) for item in drain(cursor)] == [(0, 2)]
+    assert cursor.queue.position == 2
+
+
+def test_batches_in_the_wrong_order_are_not_copied_in_part() -> None:
+    cursor = cursor_at(0)
+    with pytest.raises(ProtocolError, match="before the batch in front of it ends"):
+        cursor.take_fetched(fetched(simple_batch(10, 5), simple_batch(0, 10)))
+    assert not drain(cursor) and cursor.queue.position == 0
+
+
+def test_a_marker_that_says_it_is_many_is_refused() -> None:
+    marker = simple_batch(0, 3)
+    marker[21:23] = (0x30).to_bytes(2, "big")
+    cursor = cursor_at(0)
+    with pytest.raises(ProtocolError, match="marker that can't be read"):
+        cursor.take_fetched(fetched(marker))
+
+
 def test_old_messages_become_batches_that_the_target_takes() -> None:
     old = [encode_message(LegacyRecord(i, 1_700_000_000_000, None, bytes(100_000)), 1) for i in range(12)]
     cursor = cursor_at(0)

@@ -142,3 +142,12 @@ def test_holes_of_translated_offsets_are_counted_once_when_what_is_before_them_i
         cursor.in_flight += 1
         roster.take_event(appender, Appended(cursor, ready, ProducedPartition("t", 0, 0, base, 0, None)), 0.0)
     assert [(r.source_first, r.records, r.holes) for r in roster.book.take()] == [(0, 1, 0), (5, 1, 4), (9, 1, 3)]
+
+
+def test_records_that_bring_nothing_new_are_not_asked_for_at_once_again() -> None:
+    roster, cursor = roster_of(Rules())
+    settle(roster, cursor)
+    roster.take_fetched(cursor, fetched(0), 1.0)
+    roster.take_fetched(cursor, fetched(0), 2.0)
+    assert cursor.state is State.LOST and cursor.retry_at > 2.0
+    assert "nothing from offset 1 on" in cursor.reason

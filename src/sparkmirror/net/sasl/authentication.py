@@ -24,6 +24,7 @@ from sparkmirror.protocol import codes
 MOST_ROUNDS = 16  # Kerberos takes three, all others fewer
 SHORTEST_SESSION_S = 1.1  # a broker takes no second authentication within a second
 _SAID_CHARACTERS = 200
+_MOST_MECHANISMS = 20  # that an error names
 
 
 class Authentication:
@@ -83,7 +84,7 @@ class Authentication:
     def _check_handshake(self, response: SaslHandshakeResponse) -> None:
         code, mechanism = response.error_code, self._login.mechanism
         if code == codes.UNSUPPORTED_SASL_MECHANISM:
-            enabled = ", ".join(map(_shown, response.mechanisms)) or "none"
+            enabled = ", ".join(map(_shown, response.mechanisms[:_MOST_MECHANISMS])) or "none"
             raise self._error(f"sasl.mechanism {mechanism} is not enabled there, only {enabled}: expected one of these")
         if code == codes.ILLEGAL_SASL_STATE:
             raise self._error(

@@ -72,6 +72,8 @@ def wrap_tls(plain: socket.socket, host: str, port: int, security: Security, tim
             raise ConnectionLostError(f"{where}: no TLS handshake within {timeout_s:.1f} s") from None
         except OSError as error:
             raise AuthenticationError(f"{where}: {explain(error, host, security)}") from error
+        except ValueError as error:  # a name that no certificate can have
+            raise ConnectionLostError(f"{where} is no name of a broker: {error}") from error
         _check_suite(secure, where, security)
         at_failure.pop_all()
         return secure
