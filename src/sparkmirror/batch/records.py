@@ -33,7 +33,7 @@ def read_keyed_records(header: BatchHeader, batch: memoryview) -> list[KeyedReco
     """Keys and values of a batch of any format; headers are left out."""
     if header.magic < MAGIC:
         return [KeyedRecord(*record) for record in read_legacy_records(batch)]
-    return [KeyedRecord(r.offset, r.timestamp, *_split_content(r.content)) for r in read_records(header, batch)]
+    return [KeyedRecord(r.offset, r.timestamp, *split_content(r.content)) for r in read_records(header, batch)]
 
 
 def read_records(header: BatchHeader, batch: memoryview) -> list[PlainRecord]:
@@ -79,7 +79,7 @@ def _encode_record(offset_delta: int, key: bytes, value: bytes | None) -> bytes:
 def describe_record(batch: memoryview, index: int) -> str:
     """Key and value of one record, as a log shows them: the beginning of each, and how long it is."""
     try:
-        key, value = _split_content(read_records(read_header(batch), batch)[index].content)
+        key, value = split_content(read_records(read_header(batch), batch)[index].content)
     except (ProtocolError, IndexError) as error:
         return f"its content can't be shown: {error}"
     return f"key {_shorten(key)}, value {_shorten(value)}"
@@ -91,10 +91,26 @@ def _shorten(content: bytes | None) -> str:
     return f"{content[:SHOWN_BYTES]!r}... ({len(content)} bytes)"
 
 
-def _split_content(content: bytes) -> tuple[bytes | None, bytes | None]:
+def split_content(content: bytes) -> tuple[bytes | None, bytes | None]:
+    """Key and value."""
     key, at = _read_bytes(content, 0)
     value, _ = _read_bytes(content, at)
     return key, value
+
+
+def split_headers(content: bytes) -> list[tuple[bytes, bytes | None]]:
+    """The headers of a record, of what `PlainRecord` calls its content."""
+    _, at = _read_bytes(content, 0)
+    _, at = _read_bytes(content, at)
+    count, at = _read_varint(content, at)
+    if not 0 <= count <= len(content):
+        raise ProtocolError(f"a record says that it has {count} headers")
+    headers = []
+    for _ in range(count):
+        name, at = _read_bytes(content, at)
+        value, at = _read_bytes(content, at)
+        headers.append((name or b"", value))
+    return headers
 
 
 def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
