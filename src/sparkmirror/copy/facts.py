@@ -11,6 +11,7 @@ from sparkmirror.topology.right import Right
 
 FLUSH_TIMEOUT, RETRIES_EXHAUSTED = "flush-timeout", "retries-exhausted"
 RECORD_SKIPPED = "record-skipped"
+RECORD_TOO_LARGE = "record-too-large"
 UNAUTHORIZED = "unauthorized"
 
 ANEW = "delete the target topic to mirror it anew"
@@ -160,7 +161,7 @@ def other_query(name: str) -> MirrorError:
 
 def too_large(offset: int, size: int) -> MirrorError:
     return MirrorError(
-        "record-too-large",
+        RECORD_TOO_LARGE,
         f"the record at source offset {offset} takes {size} bytes, more than the target topic's max.message.bytes; "
         "raise that, or errors.tolerance=all leaves the record out",
     )
@@ -168,7 +169,7 @@ def too_large(offset: int, size: int) -> MirrorError:
 
 def beyond_request(offset: int, size: int) -> MirrorError:
     return MirrorError(
-        "record-too-large",
+        RECORD_TOO_LARGE,
         f"the record at source offset {offset} takes {size} bytes, more than producer.max.request.size; raise that, or "
         "errors.tolerance=all leaves the record out",
     )

@@ -9,9 +9,9 @@ from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError
 from sparkmirror.net.cluster import Cluster, TopicInfo
 from sparkmirror.net.denial import describe_denial
 from sparkmirror.net.log import fetch_partition
-from sparkmirror.net.offsets import list_offsets
+from sparkmirror.net.offsets import LATEST, list_offsets
 from sparkmirror.protocol import codes
-from sparkmirror.protocol.fetch import FetchedPartition
+from sparkmirror.protocol.fetch import READ_COMMITTED, FetchedPartition
 from sparkmirror.topology.right import TOPIC, Right
 
 FETCH_BYTES = 8 << 20
@@ -71,11 +71,16 @@ class LogFetcher:
             return facts.unauthorized(describe_denial(self._cluster.address, right, code))
         return facts.refused(self._side, code, None)
 
-    def bound(self, which: int) -> int:
+    def readable_end(self) -> int:
+        """Where what can be read ends, by its isolation."""
+        return self.bound(LATEST, committed=self._isolation == READ_COMMITTED)
+
+    def bound(self, which: int, *, committed: bool = False) -> int:
         """Where the log begins or ends."""
         info = self._lookup()
         key = (self._topic, self._partition)
-        found = list_offsets(self._cluster, {key: info.leaders[self._partition]}, which).get(key)
+        leader = {key: info.leaders[self._partition]}
+        found = list_offsets(self._cluster, leader, which, committed=committed).get(key)
         if found is None:
             raise ConnectionLostError(f"{self}: its leader does not say where the log begins and ends")
         return found
