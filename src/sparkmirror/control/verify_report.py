@@ -72,7 +72,7 @@ def assemble(plan: VerifyPlan, results: Iterable[VerifyResult]) -> tuple[Partiti
 
 
 def _report(planned: PlannedPartition, results: Sequence[VerifyResult]) -> PartitionReport:
-    found = sorted((each for result in results for each in result.found), key=_order)
+    found = [each for result in sorted(results, key=lambda result: result.first) for each in result.found]
     if planned.lost:
         gone = Field("partition", f"{planned.lost} offsets were mirrored", "nothing")
         found.append(Difference(MISSING, None, None, (gone,)))
@@ -95,12 +95,6 @@ def _report(planned: PlannedPartition, results: Sequence[VerifyResult]) -> Parti
         problem=planned.problem or next((result.problem for result in results if result.problem), ""),
         found=tuple(found[:NAMED]),
     )
-
-
-def _order(found: Difference) -> tuple[int, int]:
-    source, target = found.source, found.target
-    first = source if source is not None else target if target is not None else -1
-    return first, -1 if target is None else target
 
 
 def document(report: VerifyReport) -> dict[str, object]:

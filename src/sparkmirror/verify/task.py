@@ -65,8 +65,9 @@ class VerifyTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyResult:
-    """What became of a task. `offsets` that it covers; `records` that are equal (of compacted logs: keys).
+    """What became of a task, whose range begins at `first` and has so many `offsets`.
 
+    `records` that are equal; of compacted logs, keys that were compared.
     `left_out`: the target lacks them on purpose; `others`: of the target, not the mirror's; `trimmed`: offsets that a
     side removed meanwhile. `found`: the first of so many `differences`; `is_cut`: what is behind the last was not
     compared, since there are too many. `problem`: why it could not be compared.
@@ -74,6 +75,7 @@ class VerifyResult:
 
     topic: str
     partition: int
+    first: int = 0
     offsets: int = 0
     records: int = 0
     bytes: int = 0

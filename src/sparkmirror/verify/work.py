@@ -28,7 +28,8 @@ MAP_TRIES = 5
 def run_task(task: VerifyTask) -> VerifyResult:
     """Whatever goes wrong is said of this range alone."""
     pace = Pace(task.bytes_per_second)
-    told = VerifyResult(topic=task.topic, partition=task.partition, offsets=max(0, task.end - task.first))
+    offsets = max(0, task.end - task.first)
+    told = VerifyResult(topic=task.topic, partition=task.partition, first=task.first, offsets=offsets)
     try:
         with Cluster(task.source) as source, Cluster(task.target) as target:
             told = _run_with_map(lambda: _Work(task, source, target, pace), task, told)
