@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.verify_plan import plan_verify
-from sparkmirror.control.verify_report import VerifyReport, assemble
+from sparkmirror.control.verify_report import PartitionReport, VerifyReport, assemble
 from sparkmirror.control.verify_split import sample_tasks, split_tasks
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.map_topic import Ids, OffsetMapTopic
@@ -18,6 +19,7 @@ from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.run import Run
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
+from sparkmirror.verify.difference import Difference, Field
 from sparkmirror.verify.work import run_task
 from tests.support.flows import only_flow
 from tests.support.kafka_client import create_topic, end_offsets, produce
@@ -41,6 +43,36 @@ def verify_here(
     results = [run_task(task) for task in tasks]
     return VerifyReport(
         flow=flow.name, seed=seed, sampled=sample, took_s=0.0, partitions=assemble(plan, results), notes=plan.notes
+    )
+
+
+def load_report(file: Path) -> VerifyReport:
+    """What `--report` wrote."""
+    said = json.loads(file.read_text())
+    partitions = [
+        PartitionReport(
+            **each
+            | {
+                "found": tuple(
+                    Difference(
+                        one["kind"],
+                        one["source_offset"],
+                        one["target_offset"],
+                        tuple(Field(**field) for field in one["fields"]),
+                    )
+                    for one in each["found"]
+                )
+            }
+        )
+        for each in said["partitions"]
+    ]
+    return VerifyReport(
+        flow=said["flow"],
+        seed=said["seed"],
+        sampled=said["sampled"],
+        took_s=said["took_s"],
+        partitions=tuple(partitions),
+        notes=tuple(said["notes"]),
     )
 
 

@@ -1,7 +1,7 @@
 """Compares compacted logs: each side is cleaned at its own time, so the latest record of each key is what counts.
 
-A tombstone equals nothing at all: either side may have removed it. A side that has a newer record of a key, behind the
-end of what is compared, may have removed the older one.
+A tombstone equals nothing at all: either side may have removed it. Where a side has a newer record of a key, behind the
+end of what is compared, the other may have had it, too, and have removed the older one.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def _differing(table: Table, places: Places) -> list[LatestDiffers]:
     expected = table[:, AT] if places.is_equal else _expected(table, places)
     in_place = expected == table[:, AT + there]
     differs = (source | target) & ~(source & target & same & in_place)
-    # The side whose record is the older one may have removed a newer, since it has one that is newer still.
-    lacking = np.where(expected < table[:, AT + there], table[:, STATE], table[:, STATE + there]) & BEYOND > 0
-    rows = table[differs & ~(lacking & ~in_place)]
+    # A newer record, if only a tombstone that is gone again, may have taken the older one away on one side.
+    is_superseded = (table[:, STATE] | table[:, STATE + there]) & BEYOND > 0
+    rows = table[differs & ~(is_superseded & ~in_place)]
     return [
         LatestDiffers(
             (int(row[HASH]), int(row[HASH_LOW])),
