@@ -44,11 +44,11 @@ Numbers = NDArray[np.int64]
 @kernel
 def look(data: Bytes, sections: Table, at: Numbers, first: int, end: int, found: Numbers) -> int:
     """The next record in `first..end`; `at` comes to stand in front of it. DONE: these sections have none left."""
-    while at[SECTION] < len(sections):
-        section = sections[at[SECTION]]
-        stop = section[SECTION_END]
-        while at[POSITION] < stop:
-            length, body = read_varint(data, at[POSITION], stop)
+    number, position = at[SECTION], at[POSITION]
+    while number < len(sections):
+        stop = sections[number, SECTION_END]
+        while position < stop:
+            length, body = read_varint(data, position, stop)
             if body == FAILED or length < 1 or length > stop - body:
                 return BAD
             after = body + length
@@ -56,21 +56,25 @@ def look(data: Bytes, sections: Table, at: Numbers, first: int, end: int, found:
             if rest == FAILED:
                 return BAD
             delta, rest = read_varint(data, rest, after)
-            if rest == FAILED or delta < 0 or delta > section[LAST_DELTA]:
+            if rest == FAILED or delta < 0 or delta > sections[number, LAST_DELTA]:
                 return BAD
-            offset = section[FIRST] + delta
+            offset = sections[number, FIRST] + delta
             if offset >= end:
                 at[SECTION] = len(sections)
                 return DONE
             if offset < first:
-                at[POSITION] = after
+                position = after
                 continue
-            is_fixed = section[FIXED_TIMESTAMP] != NOT_FIXED
-            found[OFFSET] = offset
-            found[TIMESTAMP] = section[FIXED_TIMESTAMP] if is_fixed else section[BASE_TIMESTAMP] + delta_ts
-            found[CONTENT], found[AFTER], found[IS_FIXED] = rest, after, is_fixed
+            fixed = sections[number, FIXED_TIMESTAMP]
+            at[SECTION], at[POSITION] = number, position
+            found[OFFSET], found[CONTENT], found[AFTER] = offset, rest, after
+            found[TIMESTAMP] = sections[number, BASE_TIMESTAMP] + delta_ts if fixed == NOT_FIXED else fixed
+            found[IS_FIXED] = fixed != NOT_FIXED
             return RECORD
-        _next_section(sections, at)
+        number += 1
+        if number < len(sections):
+            position = sections[number, SECTION_START]
+    at[SECTION] = number
     return DONE
 
 
@@ -95,11 +99,13 @@ def walk(
     here, there = np.empty(LOOK_COLUMNS, np.int64), np.empty(LOOK_COLUMNS, np.int64)
     equal = 0
     while True:
-        if source_at[SECTION] < len(source_sections) and target_at[SECTION] < len(target_sections):
-            left, right = source_sections[source_at[SECTION]], target_sections[target_at[SECTION]]
-            is_whole = source_at[POSITION] == left[SECTION_START] and target_at[POSITION] == right[SECTION_START]
-            is_whole = is_whole and _lies_in(left, first, end) and _lies_in(right, target_first, target_end)
-            if is_whole and same_section(source, left, target, right, shift):
+        i, j = source_at[SECTION], target_at[SECTION]
+        is_whole = i < len(source_sections) and j < len(target_sections)
+        is_whole = is_whole and source_at[POSITION] == source_sections[i, SECTION_START]
+        if is_whole and target_at[POSITION] == target_sections[j, SECTION_START]:
+            left, right = source_sections[i], target_sections[j]
+            lies_in = _lies_in(left, first, end) and _lies_in(right, target_first, target_end)
+            if lies_in and same_section(source, left, target, right, shift):
                 equal += left[COUNT]
                 _next_section(source_sections, source_at)
                 _next_section(target_sections, target_at)
@@ -117,8 +123,8 @@ def walk(
             return DIFFERENT, equal
         if not same_bytes(source, here[CONTENT], target, there[CONTENT], size):
             return DIFFERENT, equal
-        source_at[POSITION] = here[AFTER]
-        target_at[POSITION] = there[AFTER]
+        _pass(source_sections, source_at, here[AFTER])
+        _pass(target_sections, target_at, there[AFTER])
         equal += 1
 
 
@@ -140,6 +146,14 @@ def same_section(source: Bytes, left: Numbers, target: Bytes, right: Numbers, sh
 @kernel
 def _lies_in(section: Numbers, first: int, end: int) -> bool:
     return bool(section[FIRST] >= first and section[FIRST] + section[LAST_DELTA] < end)
+
+
+@kernel
+def _pass(sections: Table, at: Numbers, after: int) -> None:
+    """Go behind a record; at the end of a section, to the start of the next, which may be the same as a whole."""
+    at[POSITION] = after
+    if after == sections[at[SECTION], SECTION_END]:
+        _next_section(sections, at)
 
 
 @kernel
