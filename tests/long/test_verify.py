@@ -89,7 +89,6 @@ def test_beside_a_mirror_under_load_nothing_is_taken_for_a_difference(pair: Pair
         "segment.ms": str(HOUR_MS // 2),
         "min.cleanable.dirty.ratio": "0.001",
         "max.compaction.lag.ms": str(HOUR_MS // 2),
-        "delete.retention.ms": "1",
     }
     create_topic(pair.source, names["tx"], 2)
     create_topic(pair.source, names["trimmed"])

@@ -37,6 +37,8 @@ def align(source: Sequence[SeenRecord], target: Sequence[SeenRecord], places: Pl
             [difference.missing(r) for r in source] + [difference.extra(r) for r in target], len(source), len(target)
         )
     expected = [places.expected(record.offset) for record in source]
+    if expected[0] in (None, target[0].offset) and _are_swapped(source, target):
+        return Step([difference.swapped(source[0], target[0])], 2, 2)
     met = _meet_in_place(source, target, expected) or _meet_anywhere(source, target)
     if met is None:
         found, here, there = _first_of(source, target, expected)
@@ -51,6 +53,12 @@ def align(source: Sequence[SeenRecord], target: Sequence[SeenRecord], places: Pl
 
 def _same(source: SeenRecord, target: SeenRecord) -> bool:
     return target.timestamp in (None, source.timestamp) and source.content == target.content
+
+
+def _are_swapped(source: Sequence[SeenRecord], target: Sequence[SeenRecord]) -> bool:
+    """The first two; a record that equals its neighbour changes nothing by that."""
+    are_two = len(source) > 1 and len(target) > 1
+    return are_two and _same(source[0], target[1]) and _same(source[1], target[0]) and not _same(source[0], target[0])
 
 
 def _meet_in_place(
@@ -69,9 +77,14 @@ def _meet_anywhere(source: Sequence[SeenRecord], target: Sequence[SeenRecord]) -
         (i, j)
         for i, record in enumerate(source)
         for j in there.get(record.content, ())
-        if all(_same(*both) for both in zip(source[i : i + IN_A_ROW], target[j : j + IN_A_ROW], strict=False))
+        if _agree(source[i : i + IN_A_ROW], target[j : j + IN_A_ROW])
     )
     return min(pairs, key=lambda pair: (sum(pair), abs(pair[0] - pair[1])), default=None)
+
+
+def _agree(source: Sequence[SeenRecord], target: Sequence[SeenRecord]) -> bool:
+    """A few in a row; at their ends as many on both sides."""
+    return len(source) == len(target) and all(_same(*both) for both in zip(source, target, strict=True))
 
 
 def _explain(
@@ -98,6 +111,6 @@ def _first_of(
         return [difference.missing(source[0])], 1, 0
     if expected[0] is not None and expected[0] > target[0].offset:
         return [difference.extra(target[0])], 0, 1
-    if len(source) > 1 and len(target) > 1 and _same(source[0], target[1]) and _same(source[1], target[0]):
+    if _are_swapped(source, target):
         return [difference.swapped(source[0], target[0])], 2, 2
     return [difference.changed(source[0], target[0])], 1, 1
