@@ -34,9 +34,9 @@ def rebuild(data: Bytes, rows: scan.Table, *, keep_first: int, keep_end: int, li
     refuse_damaged(data, rows)
     codec = int(rows[0, scan.ATTRIBUTES]) & _CODEC
     sections = np.empty((len(rows), rewrite.SECTION_COLUMNS), np.int64)
-    _describe(rows, sections)
+    describe_sections(rows, sections)
     if codec:
-        data = _decompress_all(codec, data, sections)
+        data = decompress_sections(codec, data, sections)
     runs = rewrite.rewrite_records(data, sections, keep_first=keep_first, keep_end=keep_end, limit=limit)
     return [(_compressed(codec, run), codec) if codec else (run, 0) for run in runs]
 
@@ -78,7 +78,7 @@ def seal(run: Run, codec: int, producer_id: int, epoch: int, sequence: int) -> m
 
 
 @kernel
-def _describe(rows: scan.Table, sections: rewrite.Table) -> None:
+def describe_sections(rows: scan.Table, sections: rewrite.Table) -> None:
     """Where the records of each row are, as `rewrite` wants to know it. A kernel: numpy's calls cost more than it."""
     for i in range(len(rows)):
         row, section = rows[i], sections[i]
@@ -92,7 +92,7 @@ def _describe(rows: scan.Table, sections: rewrite.Table) -> None:
         section[rewrite.FIXED_TIMESTAMP] = row[scan.MAX_TIMESTAMP] if is_fixed else rewrite.NOT_FIXED
 
 
-def _decompress_all(codec: int, data: Bytes, sections: rewrite.Table) -> Bytes:
+def decompress_sections(codec: int, data: Bytes, sections: rewrite.Table) -> Bytes:
     """The plain records of all sections one after the other; the table is told where they are now."""
     view = data.data
     left = MAX_OUTPUT_BYTES if len(sections) == 1 else _MOST_TOGETHER_BYTES

@@ -89,8 +89,7 @@ def _encode_record(offset_delta: int, key: bytes, value: bytes | None) -> bytes:
 def describe_record(batch: memoryview, index: int) -> str:
     """Key and value of one record, as a log shows them: the beginning of each, and how long it is."""
     try:
-        content = read_records(read_header(batch), batch)[index].content
-        key, value = _split_content(content, 0, len(content))
+        key, value = split_content(read_records(read_header(batch), batch)[index].content)
     except (ProtocolError, IndexError) as error:
         return f"its content can't be shown: {error}"
     return f"key {_shorten(key)}, value {_shorten(value)}"
@@ -100,6 +99,27 @@ def _shorten(content: bytes | None) -> str:
     if content is None or len(content) <= SHOWN_BYTES:
         return repr(content)
     return f"{content[:SHOWN_BYTES]!r}... ({len(content)} bytes)"
+
+
+def split_content(content: bytes) -> tuple[bytes | None, bytes | None]:
+    """Key and value."""
+    return _split_content(content, 0, len(content))
+
+
+def split_headers(content: bytes) -> list[tuple[bytes, bytes | None]]:
+    """The headers of a record, of what `PlainRecord` calls its content."""
+    end = len(content)
+    _, at = _read_bytes(content, 0, end)
+    _, at = _read_bytes(content, at, end)
+    count, at = _read_varint(content, at)
+    if not 0 <= count <= end:
+        raise ProtocolError(f"a record says that it has {count} headers")
+    headers = []
+    for _ in range(count):
+        name, at = _read_bytes(content, at, end)
+        value, at = _read_bytes(content, at, end)
+        headers.append((name or b"", value))
+    return headers
 
 
 def _split_content(data: bytes, at: int, end: int) -> tuple[bytes | None, bytes | None]:

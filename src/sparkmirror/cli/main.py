@@ -15,7 +15,7 @@ from sparkmirror.cli import run as run_command
 from sparkmirror.cli import state as state_command
 from sparkmirror.cli.arguments import spread_clusters
 from sparkmirror.cli.demo import command as demo_command
-from sparkmirror.cli.options import AsJson, Properties
+from sparkmirror.cli.options import AsJson, PickedFlow, Properties
 from sparkmirror.cli.questions import Question
 from sparkmirror.cli.version import version_text
 
@@ -317,6 +317,61 @@ def doctor(
 
     question = Question(file=file, clusters=tuple(clusters or ()), as_json=as_json)
     raise typer.Exit(doctor_command.doctor(question))
+
+
+@app.command()
+def verify(
+    file: Properties,
+    flow: PickedFlow = None,
+    topics: Annotated[
+        str | None, typer.Option("--topics", metavar="RE", help="Only source topics whose whole name matches this.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="T", help="Only records from then on: 2026-01-31T10:00:00Z, or 2h ago."),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", metavar="N", min=1, help="Only N random stretches of each partition.")
+    ] = None,
+    throttle: Annotated[
+        str | None,
+        typer.Option("--throttle", metavar="BYTES/S", help="Read no more than this of both sides, such as 20M."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="The seed of an earlier --sample, to see it again.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="F", help="Write a JSON document to this file.")
+    ] = None,
+) -> None:
+    """Compare both sides of a flow, record by record, while the mirror runs or not.
+
+    A Spark job reads both sides in parallel and compares key, value, headers,
+    timestamp, order and offset. What is not mirrored yet is LAG and no difference.
+    Of compacted topics the latest record of each key is compared. It changes
+    nothing on either cluster.
+
+    [bold]sparkmirror verify mm2.properties[/bold]                        all of the only flow
+    [bold]sparkmirror verify mm2.properties --flow 'A->B' --topics 'orders.*'[/bold]
+    [bold]sparkmirror verify mm2.properties --since 2h --throttle 20M[/bold]
+    [bold]sparkmirror verify mm2.properties --sample 5 --report verify.json[/bold]
+
+    Exit code 0: no difference, 1: a difference, 2: something could not be compared
+    (wrong use, a cluster can't be reached, a right is missing).
+    """
+    from sparkmirror.cli import verify as verify_command  # noqa: PLC0415 - Kafka's schemas only when needed
+
+    settings = verify_command.VerifySettings(
+        file=file,
+        flow=flow,
+        topics=topics,
+        since=since,
+        sample=sample,
+        throttle=throttle,
+        seed=seed,
+        report=report,
+    )
+    raise typer.Exit(verify_command.verify(settings))
 
 
 @app.command()

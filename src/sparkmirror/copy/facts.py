@@ -13,6 +13,7 @@ from sparkmirror.topology.right import Right
 
 FLUSH_TIMEOUT, RETRIES_EXHAUSTED = "flush-timeout", "retries-exhausted"
 RECORD_SKIPPED = "record-skipped"
+RECORD_TOO_LARGE = "record-too-large"
 UNAUTHORIZED = "unauthorized"
 MISPLACED = ("diverged", "source-truncated")  # how records look that stand at another offset than the source's
 
@@ -193,7 +194,7 @@ def other_query(name: str) -> MirrorError:
 
 def too_large(offset: int, size: int) -> MirrorError:
     return MirrorError(
-        "record-too-large",
+        RECORD_TOO_LARGE,
         f"the record at source offset {offset} takes {size} bytes, more than the target topic's max.message.bytes; "
         "raise that, or errors.tolerance=all leaves the record out",
     )
@@ -201,7 +202,7 @@ def too_large(offset: int, size: int) -> MirrorError:
 
 def beyond_request(offset: int, size: int) -> MirrorError:
     return MirrorError(
-        "record-too-large",
+        RECORD_TOO_LARGE,
         f"the record at source offset {offset} takes {size} bytes, more than producer.max.request.size; raise that, or "
         "errors.tolerance=all leaves the record out",
     )

@@ -21,21 +21,14 @@ from sparkmirror.batch import notes
 from sparkmirror.batch.decode_fetch import decode_fetch, offsets_of
 from sparkmirror.batch.scan import LEGACY, PART_KIND, Scan, scan_batches
 from sparkmirror.copy import facts
-from sparkmirror.errors import BrokerError, ConnectionLostError, MirrorError, ProtocolError
-from sparkmirror.net.cluster import Cluster, TopicInfo
-from sparkmirror.net.denial import describe_denial
-from sparkmirror.net.log import fetch_partition
-from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.copy.log_fetcher import PATIENCE_S, LogFetcher
+from sparkmirror.errors import ConnectionLostError, MirrorError, ProtocolError
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.offsets import EARLIEST, LATEST
 from sparkmirror.protocol import codes
-from sparkmirror.protocol.fetch import FetchedPartition
-from sparkmirror.topology.right import TOPIC, Right
 
-FETCH_BYTES = 8 << 20
 # Small batches are joined up to this; more rows at a time help nobody.
 JOIN_BYTES = 4 << 20
-LONG_POLL_MS = 500
-PATIENCE_S = 20.0
-RETRY_S = 0.1
 
 
 class RowReader:
@@ -51,23 +44,20 @@ class RowReader:
         with_notes: bool = False,
         skip_gaps: bool = False,
     ) -> None:
-        self._cluster = cluster
         self._topic = topic
-        self._partition = partition
-        self._isolation = isolation
+        self._log = LogFetcher(cluster, topic, partition, isolation)
         self._with_notes = with_notes
         self._skip_gaps = skip_gaps
-        self._info: TopicInfo | None = None
         self._next = 0  # after the last offset that a row was given for
 
     def __str__(self) -> str:
-        return f"{self._topic}-{self._partition}"
+        return str(self._log)
 
     def read(self, first: int | None, end: int) -> Iterator[pa.RecordBatch]:
         """All records in `first..end` (None: from the log's start), some thousand rows at a time."""
         self._next = first or 0
         try:
-            self._next = self._bound(EARLIEST) if first is None else first
+            self._next = self._log.bound(EARLIEST) if first is None else first
             yield from self._read(self._next, end)
         except (MirrorError, ProtocolError, ConnectionLostError) as error:
             if not self._with_notes:
@@ -78,7 +68,7 @@ class RowReader:
     def _read(self, position: int, end: int) -> Iterator[pa.RecordBatch]:
         until = time.monotonic() + PATIENCE_S
         while position < end:
-            fetched = self._fetch(position)
+            fetched = self._log.fetch(position)
             if fetched.error == codes.OFFSET_OUT_OF_RANGE:
                 start = self._after_gap(position, end)
                 if self._with_notes:
@@ -104,43 +94,9 @@ class RowReader:
         if self._with_notes and self._next < end:
             yield notes.note_row(notes.HOLE, self._next, end)
 
-    def _fetch(self, position: int) -> FetchedPartition:
-        """A leader that moves or does not answer is asked again, for a while."""
-        until = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                fetched = fetch_partition(
-                    self._cluster,
-                    self._lookup(),
-                    self._partition,
-                    position,
-                    max_bytes=FETCH_BYTES,
-                    max_wait_ms=LONG_POLL_MS,
-                    isolation=self._isolation,
-                )
-                if fetched.error in codes.PASSING:
-                    raise ConnectionLostError(f"{self}: {codes.name_of(fetched.error)}")
-            except (ConnectionLostError, BrokerError) as error:
-                if isinstance(error, BrokerError) and error.code not in codes.PASSING:
-                    raise facts.refused("source", error.code, None) from error
-                if time.monotonic() > until:
-                    raise
-                self._info = None
-                time.sleep(RETRY_S)  # a new leader is known by asking again
-                continue
-            if fetched.error and fetched.error != codes.OFFSET_OUT_OF_RANGE:
-                raise self._refusal(fetched.error)
-            return fetched
-
-    def _refusal(self, code: int) -> MirrorError:
-        if code in codes.FORBIDDEN:
-            right = Right("READ", TOPIC, self._topic)
-            return facts.unauthorized(describe_denial(self._cluster.address, right, code))
-        return facts.refused("source", code, None)
-
     def _after_gap(self, position: int, end: int) -> int:
         """Where the log goes on after what was removed; a log that ends before `position` was cut back."""
-        start, log_end = self._bound(EARLIEST), self._bound(LATEST)
+        start, log_end = self._log.bound(EARLIEST), self._log.bound(LATEST)
         if position > log_end:
             raise facts.source_truncated(self._topic, position, log_end)
         if start <= position:
@@ -148,24 +104,6 @@ class RowReader:
         if not self._with_notes and not self._skip_gaps:
             raise facts.unread_gap(str(self), position, start)
         return min(start, end)
-
-    def _bound(self, which: int) -> int:
-        info = self._lookup()
-        key = (self._topic, self._partition)
-        found = list_offsets(self._cluster, {key: info.leaders[self._partition]}, which).get(key)
-        if found is None:
-            raise ConnectionLostError(f"{self}: its leader does not say where the log begins and ends")
-        return found
-
-    def _lookup(self) -> TopicInfo:
-        if self._info is None:
-            info = self._cluster.fetch_metadata([self._topic]).topics.get(self._topic)
-            if info is None or self._partition not in info.leaders:
-                raise facts.unseen(self._cluster.address, Right("READ", TOPIC, self._topic), self._partition, info)
-            if info.leaders[self._partition].node < 0:
-                raise ConnectionLostError(f"{self} has no leader")
-            self._info = info
-        return self._info
 
 
 def _has_legacy(found: Scan) -> bool:

@@ -118,6 +118,11 @@ class Claims:
         self._base = 0
         self._lock = threading.RLock()  # the lead is kept on a thread of its own
 
+    @property
+    def claimed(self) -> tuple[int | None, dict[Place, int]]:
+        """What was claimed so far, as last read."""
+        return self._producer_id, dict(self._origins)
+
     def claim_producer_id(self) -> int:
         """The flow's producer id: the one claimed first, ours or not. It never changes, so it is asked for once."""
         if self._producer_id is None:
@@ -328,6 +333,13 @@ def read_leader(cluster: Cluster, storage: Storage) -> tuple[Leadership | None, 
         if leader:
             break
     return leader, halt
+
+
+def read_producers(cluster: Cluster, storage: Storage) -> tuple[int | None, dict[Place, int]]:
+    """The flow's producer id and those of single partitions, for an outsider: it claims nothing."""
+    claims = Claims(cluster, storage, -1)
+    claims.refresh()
+    return claims.claimed
 
 
 def write_halt(cluster: Cluster, storage: Storage, replication_factor: int, *, by: str, why: str) -> Halt:

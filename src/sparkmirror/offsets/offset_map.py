@@ -50,6 +50,13 @@ class OffsetMap:
         self._sources = [span.source for span in spans]
         self._targets = [span.target for span in spans]
 
+    @property
+    def first_known(self) -> tuple[int, int]:
+        """The first offsets on both sides from which on all is known."""
+        if self.begins_known:
+            return 0, 0
+        return (self._sources[0], self._targets[0]) if self._spans else (self.source_end, self.target_end)
+
     def to_target(self, source: int) -> Translated | None:
         """None: it can't be known."""
         if source >= self.source_end:
