@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import psutil
@@ -50,10 +50,10 @@ class Driver(MirrorProcess):
         pids = {p.pid for p in python}
         return [p for p in python if p.ppid() not in pids]
 
-    def workers(self) -> list[psutil.Process]:
-        """Python workers that have a connection to a broker: those that copy or have copied."""
+    def workers(self, ports: Collection[int]) -> list[psutil.Process]:
+        """Python workers that have a connection to one of these ports."""
         daemons = {p.pid for p in self.daemons()}
-        return [p for p in self.tree() if _says(p, DAEMON) and p.pid not in daemons and _has_connections(p)]
+        return [p for p in self.tree() if _says(p, DAEMON) and p.pid not in daemons and _is_connected(p, ports)]
 
     def facts(self, topic: str) -> list[dict[str, Any]]:
         """What the status file says of a source topic."""
@@ -84,8 +84,8 @@ def _says(process: psutil.Process, text: str) -> bool:
         return False
 
 
-def _has_connections(process: psutil.Process) -> bool:
+def _is_connected(process: psutil.Process, ports: Collection[int]) -> bool:
     try:
-        return bool(process.net_connections(kind="tcp"))
+        return any(each.raddr and each.raddr.port in ports for each in process.net_connections(kind="tcp"))
     except psutil.Error:
         return False

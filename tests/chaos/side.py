@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
@@ -30,21 +29,12 @@ DEADLINE_S = 60.0
 Place = tuple[str, int]
 
 
-@dataclass
 class Side:
-    name: str
-    cluster: KafkaCluster
-    login: Login
-    proxies: list[Proxy]
-
-    @classmethod
-    def of(cls, name: str, cluster: KafkaCluster, login: Login, loop: ProxyLoop) -> Side:
-        proxies = [Proxy(loop, broker.advertised_port_of(MIRROR), broker.port_of(MIRROR)) for broker in cluster.brokers]
-        side = cls(name, cluster, login, proxies)
-        side.admin = AdminClient({"bootstrap.servers": side.servers, **QUICK})
-        return side
-
-    admin: AdminClient = None
+    def __init__(self, name: str, cluster: KafkaCluster, login: Login, loop: ProxyLoop) -> None:
+        self.name, self.cluster, self.login = name, cluster, login
+        self.ports_of_mirror = {broker.advertised_port_of(MIRROR): broker.port_of(MIRROR) for broker in cluster.brokers}
+        self.proxies = [Proxy(loop, port, behind) for port, behind in self.ports_of_mirror.items()]
+        self.admin = AdminClient({"bootstrap.servers": self.servers, **QUICK})
 
     @property
     def servers(self) -> str:

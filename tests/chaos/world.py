@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from sparkmirror.embedded import QUICK_FAILOVER, KafkaCluster, start_clusters
 from tests.chaos.compare import Comparison
 from tests.chaos.disk import small_disk
@@ -93,6 +95,11 @@ class World:
     def side(self, name: str) -> Side:
         return self.source if name == SOURCE else self.target
 
+    def workers(self) -> list[psutil.Process]:
+        """The driver's Python workers that are connected to a broker: those that copy."""
+        ports = self.source.ports_of_mirror.keys() | self.target.ports_of_mirror.keys()
+        return self.driver.workers(ports)
+
     def start_driver(self, environment: Mapping[str, str] | None = None) -> Driver:
         driver = Driver(self.text, environment)
         driver.start()
@@ -148,7 +155,7 @@ def build_world(shape: Shape, *, disks: bool = False) -> Iterator[World]:
             stack.callback(cluster.stop, 0.5)
         loop = ProxyLoop()
         stack.callback(loop.close)
-        sides = [Side.of(name, cluster, logins[name], loop) for name, cluster in clusters.items()]
+        sides = [Side(name, cluster, logins[name], loop) for name, cluster in clusters.items()]
         source, target = sides
         for side in sides:
             for proxy in side.proxies:

@@ -121,13 +121,11 @@ class Reassigned(OfSide):
 
     def _move(self, places: dict[tuple[str, int], list[int]]) -> None:
         reassign(self.side, places)
-        found = self.side.admin
+        await_true(lambda: self._stands_on(places), "the reassignment")
 
-        def is_done() -> bool:
-            topics = found.list_topics(timeout=10).topics
-            return all(sorted(topics[t].partitions[p].isrs) == sorted(ids) for (t, p), ids in places.items())
-
-        await_true(is_done, "the reassignment", 60)
+    def _stands_on(self, places: dict[tuple[str, int], list[int]]) -> bool:
+        topics = self.side.admin.list_topics(timeout=10).topics
+        return all(sorted(topics[t].partitions[p].isrs) == sorted(ids) for (t, p), ids in places.items())
 
     def end(self) -> None:
         self._move(self._all)

@@ -24,7 +24,7 @@ class OfDrivers(Fault):
             driver.await_log(LEADS, START_S)
 
     def judge(self) -> Iterator[str]:
-        """One is left for the next fault: the one that leads."""
+        """One is left for the next fault."""
         alive = [driver for driver in self.world.drivers if driver.is_alive]
         if not alive:
             yield "no driver is alive"

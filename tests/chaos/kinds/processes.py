@@ -25,6 +25,7 @@ class Killed(Fault):
         self._choose = choose
 
     def begin(self) -> None:
+        self.world.driver.tree()  # whose children are known is found when it is gone
         victims = self._choose(self.world, self.dice)
         for victim in victims:
             victim.kill()
@@ -85,11 +86,11 @@ def _jvm(world: World, _: random.Random) -> Sequence[psutil.Process]:
 
 
 def _worker(world: World, dice: random.Random) -> Sequence[psutil.Process]:
-    return [dice.choice(world.driver.workers())]
+    return [dice.choice(world.workers())]
 
 
 def _workers(world: World, _: random.Random) -> Sequence[psutil.Process]:
-    return world.driver.workers()
+    return world.workers()
 
 
 def _daemon(world: World, _: random.Random) -> Sequence[psutil.Process]:
