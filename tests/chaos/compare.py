@@ -38,6 +38,11 @@ class Comparison:
         self._until = self._source.ends(self._places, committed=True)
         return True
 
+    def limit_to_copied(self) -> None:
+        """Of what was noted, only what the target holds."""
+        behind = self.behind()
+        self._until = {place: until - behind.get(place, 0) for place, until in self._until.items()}
+
     def behind(self) -> dict[Place, int]:
         """How many offsets of what was noted each partition lacks."""
         ends = self._target.ends((f"{self._prefix}{topic}", partition) for topic, partition in self._places)

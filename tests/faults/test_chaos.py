@@ -14,12 +14,14 @@ from tests.chaos.world import SHAPES, build_world
 
 FIXED = ("worker-killed", "cut-target", "split-source", "target-topic-deleted", "not-enough-replicas-target")
 
+LIMIT_S = 30.0  # of a busy machine
+
 
 @pytest.mark.timeout(300)
 def test_faults_lose_and_double_nothing_and_a_planted_double_is_found() -> None:
     with build_world(SHAPES["one"]) as world:
         for name in FIXED:
-            trial = Trial()
+            trial = Trial(LIMIT_S)
             trial.run(world, [KINDS[name].make(world, random.Random(name))])
             print(f"{name}: recovered after {trial.recover_s} s, {trial.findings}")
             assert (trial.verdict, trial.findings.compared > 0) == (GOOD, True), f"{name}: {trial.said}"

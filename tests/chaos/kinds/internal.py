@@ -8,6 +8,7 @@ from sparkmirror.topology.storage import Storage
 from tests.chaos.fault import RESTART_S, Fault, Kind
 from tests.chaos.side import TARGET
 from tests.chaos.world import World
+from tests.support.command import run_command
 
 STORAGE = Storage.named("A")
 TOPICS = {"claims": STORAGE.claims, "progress": STORAGE.progress, "status": STORAGE.status}
@@ -29,6 +30,26 @@ class OfInternalTopic(Fault):
 class Deleted(OfInternalTopic):
     def begin(self) -> None:
         self.world.target.delete(self._topic)
+
+
+class Restored(Fault):
+    """All of them are lost while no driver runs; the state that was exported before is imported."""
+
+    def begin(self) -> None:
+        driver, file = self.world.driver, str(self.world.folder / "state")
+        _run("state", "export", str(driver.file), "--out", file)
+        driver.kill()
+        for topic in TOPICS.values():
+            self.world.target.delete(topic)
+        _run("state", "import", str(driver.file), "--in", file)
+
+    def end(self) -> None:
+        self.world.driver.start()
+
+
+def _run(*words: str) -> None:
+    done = run_command(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 class Trimmed(OfInternalTopic):
@@ -64,6 +85,13 @@ KINDS = [
     *(_kind("deleted", "`{topic}` is deleted", Deleted, topic) for topic in TOPICS),
     *(_kind("trimmed", "all records of `{topic}` are removed", Trimmed, topic) for topic in TOPICS),
     *(_kind("foreign", "others write into `{topic}`", Foreign, topic) for topic in TOPICS),
-    *(_kind("deleted", "`{topic}` is deleted", Deleted, topic, restarts=True) for topic in ("claims", "progress")),
+    _kind("deleted", "`{topic}` is deleted", Deleted, "progress", restarts=True),
+    Kind(
+        name="state-restored",
+        text="all of these topics are lost while the mirror is down, then `sparkmirror state import`",
+        make=Restored,
+        touches=frozenset({TARGET, "mirror"}),
+        limit_s=RESTART_S,
+    ),
     *(_kind("foreign", "others write into `{topic}`", Foreign, topic, restarts=True) for topic in TOPICS),
 ]

@@ -75,28 +75,26 @@ class TargetExtended(Extended):
 
 
 class TargetDeleted(OfTopic):
-    """It is mirrored anew."""
+    """The mirror makes it anew, and copies it from the start or says why not."""
 
     def begin(self) -> None:
         self.world.target.delete(self.remote)
 
+    def check(self) -> None:
+        self.write()
+        await_true(self._is_named_or_equal, "the fact target-recreated, or a copy from the source's start")
 
-class TargetRecreated(OfTopic):
-    """Somebody else is faster than the mirror, or it is the other way round: then nothing needs to be named."""
+    def _is_named_or_equal(self) -> bool:
+        return "target-recreated" in self.names() or self._is_equal()
+
+
+class TargetRecreated(TargetDeleted):
+    """Somebody else makes it anew, unless the mirror is faster."""
 
     def begin(self) -> None:
         self.world.target.delete(self.remote)
         if self.remote not in self.world.target.leaders():
             self.world.target.create(self.remote)
-
-    def check(self) -> None:
-        self.write()
-        await_true(self._is_named_or_equal, "the fact target-recreated, or a copy from the source's start")
-        if self.names():
-            self.mirror_anew()
-
-    def _is_named_or_equal(self) -> bool:
-        return "target-recreated" in self.names() or self._compare(1, 0).is_equal
 
 
 class TargetTrimmed(OfTopic):
@@ -129,7 +127,9 @@ KINDS = [
     _kind("source-topic-recreated", "a source topic is deleted and made anew: `source-recreated`", SourceRecreated),
     _kind("source-topic-trimmed", "records are removed before they are copied: `gap`", SourceTrimmed, SOURCE),
     _kind("source-topic-extended", "a source topic gets more partitions", SourceExtended),
-    _kind("target-topic-deleted", "a target topic is deleted: it is mirrored anew", TargetDeleted, TARGET),
+    _kind(
+        "target-topic-deleted", "a target topic is deleted: mirrored anew, or `target-recreated`", TargetDeleted, TARGET
+    ),
     _kind(
         "target-topic-recreated", "a target topic is deleted and made anew: `target-recreated`", TargetRecreated, TARGET
     ),
