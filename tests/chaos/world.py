@@ -39,11 +39,15 @@ class Shape:
     """`executors`: on a Spark cluster of processes; 0: Spark runs within the driver."""
 
     name: str
-    brokers: int
+    source_brokers: int = 1
+    target_brokers: int = 1
     executors: int = 0
 
+    def brokers(self, side: str) -> int:
+        return self.source_brokers if side == SOURCE else self.target_brokers
 
-SHAPES = {shape.name: shape for shape in (Shape("one", 1), Shape("three", 3), Shape("spark", 1, executors=2))}
+
+SHAPES = {shape.name: shape for shape in (Shape("one"), Shape("three", 3, 3), Shape("spark", executors=2))}
 
 OF_BROKERS = {
     **QUICK_FAILOVER,
@@ -71,7 +75,6 @@ REPLICATED = (
     "status.storage.",
     "heartbeats.topic.",
     "checkpoints.topic.",
-    "offset-syncs.topic.",
 )
 
 
@@ -140,9 +143,11 @@ def build_world(shape: Shape, *, disks: bool = False) -> Iterator[World]:
         logins = {SOURCE: password_login(), TARGET: certificate_login(folder)}
         clusters = {
             name: KafkaCluster(
-                shape.brokers,
+                shape.brokers(name),
                 name=name,
-                directory=stack.enter_context(small_disk(folder / name, shape.brokers)) if disks else folder / name,
+                directory=stack.enter_context(small_disk(folder / name, shape.brokers(name)))
+                if disks
+                else folder / name,
                 heap_mb=256,
                 listeners={MIRROR: login.protocol},
                 proxied=(MIRROR,),
@@ -174,7 +179,7 @@ def build_world(shape: Shape, *, disks: bool = False) -> Iterator[World]:
             Comparison(source, target),
             [],
             spark,
-            _text(shape, source, target, spark),
+            _text(source, target, spark),
         )
         stack.callback(world.dismiss_all)
         world.start_driver()
@@ -184,9 +189,9 @@ def build_world(shape: Shape, *, disks: bool = False) -> Iterator[World]:
         yield world
 
 
-def _text(shape: Shape, source: Side, target: Side, spark: Standalone | None) -> str:
-    replicas = str(shape.brokers)
-    extra = OF_MIRROR | {f"{topic}replication.factor": replicas for topic in REPLICATED}
+def _text(source: Side, target: Side, spark: Standalone | None) -> str:
+    extra = OF_MIRROR | {f"{topic}replication.factor": f"{target.size}" for topic in REPLICATED}
+    extra |= {"offset-syncs.topic.replication.factor": f"{source.size}"}
     extra |= file_settings("A", source.login.of_mirror) | file_settings("B", target.login.of_mirror)
     if spark is not None:
         extra |= {"spark.master": spark.url, **ON_LOOPBACK, "spark.worker.timeout": "5"}

@@ -2,47 +2,63 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 from confluent_kafka.admin import AclBinding, AclBindingFilter, ResourceType
 
-from tests.chaos.fault import Fault, Kind, OfSide, on_each_side
+from tests.chaos.fault import Fault, Kind, on_each_side
 from tests.chaos.guard import MIRROR, SESSION_MS, add_user, remove_user, right
 from tests.chaos.side import SOURCE, TARGET, await_true
 from tests.chaos.traffic import PLAIN
+from tests.chaos.world import World
 
 SAID_S = 30.0
 TRUST = f"listener.name.{MIRROR.lower()}.ssl.truststore.location"
 
 
-class RightTaken(OfSide):
-    """Of one topic. It must be named; the others go on."""
+class MustSay(Fault):
+    """It lasts until the mirror has said what is wrong."""
 
-    named = False
+    expected: str
+    said = False
 
-    def begin(self) -> None:
-        topic = PLAIN.name if self.side is self.world.source else f"A.{PLAIN.name}"
-        self._denial = right(self.side.login.principal, ResourceType.TOPIC, topic, denied=True)
-        self.side.admin.create_acls([self._denial])[self._denial].result(30)
+    def is_said(self) -> bool:
+        raise NotImplementedError
 
     def hold(self) -> None:
         try:
-            await_true(self._is_named, "the fact unauthorized", SAID_S)
+            await_true(self.is_said, self.expected, SAID_S)
         except AssertionError:
             return
-        self.named = True
+        self.said = True
 
-    def _is_named(self) -> bool:
+    def judge(self) -> Iterator[str]:
+        if not self.said:
+            yield f"not said within {SAID_S:g} s: {self.expected}"
+
+
+class RightTaken(MustSay):
+    """Of one topic: the others go on."""
+
+    expected = "the fact `unauthorized`"
+
+    def __init__(self, world: World, dice: random.Random, side: str) -> None:
+        super().__init__(world, dice)
+        self._side = world.side(side)
+
+    def begin(self) -> None:
+        topic = PLAIN.name if self._side is self.world.source else f"A.{PLAIN.name}"
+        self._denial = right(self._side.login.principal, ResourceType.TOPIC, topic, denied=True)
+        self._side.admin.create_acls([self._denial])[self._denial].result(30)
+
+    def is_said(self) -> bool:
         facts = [fact for driver in self.world.drivers for fact in driver.facts(PLAIN.name)]
         return any(fact["name"] == "unauthorized" for fact in facts)
 
     def end(self) -> None:
         one = _filter(self._denial)
-        self.side.admin.delete_acls([one])[one].result(30)
-
-    def judge(self) -> Iterator[str]:
-        if not self.named:
-            yield f"no fact `unauthorized` within {SAID_S:g} s"
+        self._side.admin.delete_acls([one])[one].result(30)
 
 
 def _filter(acl: AclBinding) -> AclBindingFilter:
@@ -50,11 +66,12 @@ def _filter(acl: AclBinding) -> AclBindingFilter:
     return AclBindingFilter(*where, acl.principal, acl.host, acl.operation, acl.permission_type)
 
 
-class LoginTaken(Fault):
-    """The mirror must say what it is refused for."""
+class LoginTaken(MustSay):
+    """The mirror must say what it is refused for, in one of these words."""
 
     words: tuple[str, ...]
-    said = False
+
+    expected = "why the login is refused"
 
     def take(self) -> None:
         raise NotImplementedError
@@ -63,20 +80,9 @@ class LoginTaken(Fault):
         self._before = len(self.world.log())
         self.take()
 
-    def hold(self) -> None:
-        try:
-            await_true(self._is_said, "a word of it", SAID_S)
-        except AssertionError:
-            return
-        self.said = True
-
-    def _is_said(self) -> bool:
+    def is_said(self) -> bool:
         text = self.world.log()[self._before :] + str([driver.status() for driver in self.world.drivers])
         return any(word in text for word in self.words)
-
-    def judge(self) -> Iterator[str]:
-        if not self.said:
-            yield f"none of {self.words} was said within {SAID_S:g} s"
 
 
 class UserTaken(LoginTaken):
