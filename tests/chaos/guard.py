@@ -6,9 +6,11 @@ certificate. Traffic and comparisons come by PLAINTEXT, where everybody may do a
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -88,7 +90,15 @@ def certificate_login(folder: Path) -> Login:
 
 
 def add_user(cluster: KafkaCluster) -> None:
-    sasl.add_user(cluster)
+    """Again until it is there: a broker that is asked may not have heard of it yet."""
+    until = time.monotonic() + DEADLINE_S
+    while True:
+        try:
+            return sasl.add_user(cluster)
+        except KafkaException:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
 
 
 def remove_user(admin: AdminClient) -> None:

@@ -31,7 +31,7 @@ from tests.support.standalone import ON_LOOPBACK, Standalone
 LEASE_S = 2
 REQUEST_S = 3.0  # every timeout of the mirror's clients
 LONGER_S = 8.0  # longer than each of its timeouts, and than the three leases after which another driver takes over
-START_S = 120.0
+START_S = 240.0
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ class OfBroker(OfSide):
         found = {
             leader for name, topic in self.side.leaders().items() if PLAIN.name in name for leader in topic.values()
         }
-        return next(broker for broker in self.side.brokers if broker.id == self.dice.choice(sorted(found)))
+        chosen = self.dice.choice(sorted(found))
+        return next(broker for broker in self.side.brokers if broker.id == chosen)
 
     def prepare(self) -> None:
         self.broker = self.choose()
