@@ -11,7 +11,7 @@ PROGRESS := sed -u -n -E 's/^Collecting ([^= ]+).*/  \1/p; s/^(Installing collec
 # Broken inputs that `make fuzz` feeds to each reader of bytes.
 N ?= 100000
 
-.PHONY: setup demo test test-unit test-long check fuzz bench dist lock clean
+.PHONY: setup demo test test-unit test-long check fuzz faults faults-table bench dist lock clean
 
 setup: $(READY)
 
@@ -52,6 +52,15 @@ check: setup
 # Another seed each time; a finding prints the command that shows it again.
 fuzz: setup
 	@$(BIN)/python -m tests.fuzz --count $(N)
+
+# Faults in random order, taken up where the last run of the seed ended: SEED, MINUTES, COUNT, KINDS, INDEX as you like.
+faults: setup
+	@$(BIN)/python -m sparkmirror.embedded
+	@$(BIN)/python -m tests.chaos $(foreach option,SEED MINUTES COUNT KINDS INDEX,$(if $($(option)),--$(shell echo $(option) | tr A-Z a-z) $($(option))))
+
+# docs/faults.md from all results so far.
+faults-table: setup
+	@$(BIN)/python -m tests.chaos --table
 
 bench: setup
 	@$(BIN)/python -m sparkmirror.embedded

@@ -10,9 +10,12 @@ from pathlib import Path
 import psutil
 import pyspark
 
+from sparkmirror.embedded.ports import reserve_port
 from tests.support.kafka_client import await_condition
 
 SPARK_HOME = Path(pyspark.__file__).parent
+
+_MASTER = "Starting Spark master at"
 
 # What a mirror's file needs for it beside `spark.master`.
 ON_LOOPBACK = {
@@ -23,53 +26,68 @@ ON_LOOPBACK = {
 
 
 class Standalone:
-    """One master, and workers that are executors' parents."""
+    """One master, which can come back, and workers that are executors' parents."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self.url = ""
+        self._port = reserve_port()
+        self._master: subprocess.Popen[bytes] | None = None
+        self._workers: list[subprocess.Popen[bytes]] = []
+        self._cores = 0
+        self.url = f"spark://127.0.0.1:{self._port.number}"
 
     def start(self, workers: int, cores: int = 4) -> None:
-        self._spawn("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0")
-        log = self._folder / "master.log"
-        await_condition(lambda: "Starting Spark master at" in log.read_text(), "the Spark master", 60)
-        self.url = log.read_text().split("Starting Spark master at ")[1].split()[0]
+        self._cores = cores
+        self.start_master()
         for number in range(workers):
-            words = (
-                "--host",
-                "127.0.0.1",
-                "--cores",
-                f"{cores}",
-                "--memory",
-                "1g",
-                "--work-dir",
-                str(self._folder / "work"),
-            )
-            self._spawn(f"worker{number}", "org.apache.spark.deploy.worker.Worker", *words, self.url)
+            self._workers.append(self._spawn_worker(number))
+        log = self._folder / "master.log"
         await_condition(lambda: log.read_text().count("Registering worker") == workers, "the Spark workers", 60)
 
-    def _spawn(self, name: str, *words: str) -> None:
+    def start_master(self) -> None:
+        """Where the last one stood; it knows the applications of before."""
+        log = self._folder / "master.log"
+        began = log.read_text().count(_MASTER) if log.exists() else 0
+        words = ("--host", "127.0.0.1", "--port", f"{self._port.number}")
+        self._master = self._spawn("master", "org.apache.spark.deploy.master.Master", *words)
+        await_condition(lambda: log.read_text().count(_MASTER) > began, "the Spark master", 60)
+
+    def kill_master(self) -> None:
+        assert self._master is not None
+        _kill(self._master)
+
+    def start_worker(self, number: int) -> None:
+        self._workers[number] = self._spawn_worker(number)
+
+    def kill_worker(self, number: int) -> None:
+        """With its executors."""
+        _kill(self._workers[number])
+
+    def _spawn_worker(self, number: int) -> subprocess.Popen[bytes]:
+        place = ("--host", "127.0.0.1", "--work-dir", str(self._folder / "work"))
+        size = ("--cores", f"{self._cores}", "--memory", "1g")
+        return self._spawn(f"worker{number}", "org.apache.spark.deploy.worker.Worker", *place, *size, self.url)
+
+    def _spawn(self, name: str, *words: str) -> subprocess.Popen[bytes]:
+        kept = f"-Dspark.deploy.recoveryMode=FILESYSTEM -Dspark.deploy.recoveryDirectory={self._folder / 'kept'}"
         environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(SPARK_HOME)}
-        with (self._folder / f"{name}.log").open("wb") as log:
-            self._processes.append(
-                subprocess.Popen(
-                    [str(SPARK_HOME / "bin" / "spark-class"), *words], stdout=log, stderr=log, env=environment
-                )
-            )
+        environment |= {"SPARK_DAEMON_JAVA_OPTS": kept}
+        command = [str(SPARK_HOME / "bin" / "spark-class"), *words]
+        with (self._folder / f"{name}.log").open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, env=environment)
 
     def executors(self) -> list[psutil.Process]:
         """The executors' JVMs, by worker."""
         found = []
-        for process in self._processes[1:]:
-            for child in psutil.Process(process.pid).children(recursive=True):
+        for process in self._workers:
+            for child in _children(process):
                 with contextlib.suppress(psutil.NoSuchProcess):
                     if any("CoarseGrainedExecutorBackend" in word for word in child.cmdline()):
                         found.append(child)
         return found
 
     def workers(self) -> list[psutil.Process]:
-        return [psutil.Process(process.pid) for process in self._processes[1:]]
+        return [psutil.Process(process.pid) for process in self._workers]
 
     def freeze_executor(self) -> list[psutil.Process]:
         """Stop an executor with all its Python processes, as if its machine had vanished."""
@@ -81,17 +99,25 @@ class Standalone:
 
     def lose_worker(self) -> None:
         """Kill a worker with its executors: nobody starts others in their place."""
-        _kill_tree(self._processes.pop())
+        _kill(self._workers.pop())
 
     def stop(self) -> None:
-        for process in self._processes:
-            _kill_tree(process)
+        for process in (self._master, *self._workers):
+            if process is not None:
+                _kill(process)
+        self._port.release()
 
 
-def _kill_tree(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for child in [*psutil.Process(process.pid).children(recursive=True)]:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                child.kill()
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    for child in _children(process):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            child.kill()
     process.kill()
     process.wait(timeout=10)
+
+
+def _children(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    try:
+        return psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sparkmirror.embedded.settings import (
+    Listener,
     Node,
     plan_settings,
     plan_zookeeper_settings,
@@ -106,3 +107,10 @@ def test_ids_have_kafkas_form() -> None:
         made = new_id()
         assert len(made) == 22
         assert not made.startswith("-")
+
+
+def test_clients_of_a_proxied_listener_are_sent_to_the_proxy() -> None:
+    more = {"MIRROR": Listener(20011, "PLAINTEXT", 20012), "OTHER": Listener(20013, "SSL")}
+    node = Node(id=1, host="127.0.0.1", port=20001, controller_port=None, data=Path("data"), more=more)
+    assert node.for_clients.endswith("MIRROR://127.0.0.1:20011,OTHER://127.0.0.1:20013")
+    assert node.advertised.endswith("MIRROR://127.0.0.1:20012,OTHER://127.0.0.1:20013")

@@ -50,6 +50,10 @@ class Broker(LoggedProcess):
         """Of a listener other than PLAINTEXT."""
         return self._node.more[listener].port
 
+    def advertised_port_of(self, listener: str) -> int:
+        """Where clients of such a listener are sent."""
+        return self._node.more[listener].advertised or self.port_of(listener)
+
     @property
     def data_path(self) -> Path:
         return self._node.data

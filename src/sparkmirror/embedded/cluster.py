@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -30,7 +30,8 @@ class KafkaCluster:
     Brokers and their addresses exist from `start` on and keep their ports through any restart. A cluster is
     started once: for another run on the same data make another one with the same `directory`. Clients find the
     brokers on `ports`, one each, or on any free ones. `listeners`: others than PLAINTEXT, by name, with their
-    protocol; what they need beside that stands in `overrides`.
+    protocol; what they need beside that stands in `overrides`. Clients of those in `proxied` are sent to another
+    port, where a proxy of the caller's is expected.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class KafkaCluster:
         overrides: Mapping[str, str] | None = None,
         ports: Sequence[int] | None = None,
         listeners: Mapping[str, str] | None = None,
+        proxied: Collection[str] = (),
         name: str = "kafka",
         heap_mb: int = 512,
         jvm_flags: Sequence[str] = STOCK_JVM_FLAGS,
@@ -53,6 +55,7 @@ class KafkaCluster:
         self._size = brokers
         self._chosen_ports = dict(enumerate(ports or (), start=1))
         self._listeners = dict(listeners or {})
+        self._proxied = frozenset(proxied)
         self._overrides = dict(overrides or {})
         self._jvm_flags = [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *jvm_flags]
         self.version = version
@@ -74,7 +77,7 @@ class KafkaCluster:
 
     def servers_of(self, listener: str) -> str:
         """Where clients find one of the other listeners."""
-        return ",".join(f"{broker.host}:{broker.port_of(listener)}" for broker in self._brokers)
+        return ",".join(f"{broker.host}:{broker.advertised_port_of(listener)}" for broker in self._brokers)
 
     def start(self, deadline_s: float = START_DEADLINE_S) -> None:
         """Starts all brokers at once; returns when each answers and sees all others."""
@@ -146,10 +149,13 @@ class KafkaCluster:
                 port=self._reserve(self._chosen_ports.get(number)),
                 controller_port=self._reserve() if number <= voters else None,
                 data=self.directory / f"broker-{number}" / "data",
-                more={name: Listener(self._reserve(), protocol) for name, protocol in self._listeners.items()},
+                more={name: self._plan_listener(name, protocol) for name, protocol in self._listeners.items()},
             )
             for number in range(1, self._size + 1)
         ]
+
+    def _plan_listener(self, name: str, protocol: str) -> Listener:
+        return Listener(self._reserve(), protocol, self._reserve() if name in self._proxied else None)
 
     def _reserve(self, chosen: int | None = None) -> int:
         self._ports.append(reserve_port() if chosen is None else reserve_chosen_port(chosen))

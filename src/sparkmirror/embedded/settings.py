@@ -22,8 +22,11 @@ QUICK_FAILOVER: Mapping[str, str] = {
 
 
 class Listener(NamedTuple):
+    """`advertised`: the port that clients are told, where something stands between them and the broker."""
+
     port: int
     protocol: str
+    advertised: int | None = None
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,16 @@ class Node:
 
     @property
     def for_clients(self) -> str:
-        """As `listeners` and `advertised.listeners` have it."""
-        ports = {"PLAINTEXT": self.port, **{name: listener.port for name, listener in self.more.items()}}
-        return ",".join(f"{name}://{self.host}:{port}" for name, port in ports.items())
+        """As `listeners` has it."""
+        return self._at({name: listener.port for name, listener in self.more.items()})
+
+    @property
+    def advertised(self) -> str:
+        """As `advertised.listeners` has it."""
+        return self._at({name: listener.advertised or listener.port for name, listener in self.more.items()})
+
+    def _at(self, more: Mapping[str, int]) -> str:
+        return ",".join(f"{name}://{self.host}:{port}" for name, port in {"PLAINTEXT": self.port, **more}.items())
 
     @property
     def protocols(self) -> str:
@@ -100,7 +110,7 @@ def _kraft_addresses(node: Node, nodes: Sequence[Node]) -> dict[str, str]:
         "controller.quorum.voters": ",".join(voters),
         "controller.listener.names": "CONTROLLER",
         "listeners": ",".join(listeners),
-        "advertised.listeners": node.for_clients,
+        "advertised.listeners": node.advertised,
         "listener.security.protocol.map": node.protocols,
         "inter.broker.listener.name": "PLAINTEXT",
     }
@@ -111,7 +121,7 @@ def _zookeeper_addresses(node: Node, zookeeper: str) -> dict[str, str]:
         "broker.id": str(node.id),
         "zookeeper.connect": zookeeper,
         "listeners": node.for_clients,
-        "advertised.listeners": node.for_clients,
+        "advertised.listeners": node.advertised,
         "listener.security.protocol.map": node.protocols,
         "inter.broker.listener.name": "PLAINTEXT",
     }
