@@ -6,30 +6,22 @@ import shlex
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from sparkmirror.control import times_watch
 from sparkmirror.copy.lease import NEVER, Rules
 from tests.conftest import Pair
+from tests.support.broker_configs import brokers_set
 from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import await_condition, create_topic, produce, read_all, topics
 from tests.support.keepers import keeping
 from tests.support.leases import new_producer_id, run_lease
 from tests.support.rows import write_flow_rows
-from tests.support.topic_admin import change_configs, topic_configs
+from tests.support.topic_admin import KEEPS_TIMES, change_configs, topic_configs
 
 pytestmark = pytest.mark.timeout(60)
 
 RESTAMPED = {"message.timestamp.type": "LogAppendTime"}
 OFTEN = {"refresh.topics.interval.seconds": "0.3", "heartbeats.replication.enabled": "false"}
-
-
-def set_default(servers: str, value: str | None) -> None:
-    """For all brokers, while they run."""
-    change = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
-    entry = ConfigEntry("log.message.timestamp.type", value or "", incremental_operation=change)
-    resource = ConfigResource(ConfigResource.Type.BROKER, "", incremental_configs=[entry])
-    AdminClient({"bootstrap.servers": servers}).incremental_alter_configs([resource])[resource].result(30)
 
 
 def test_a_topic_that_the_mirror_makes_keeps_times_whatever_the_brokers_default(
@@ -38,13 +30,9 @@ def test_a_topic_that_the_mirror_makes_keeps_times_whatever_the_brokers_default(
     create_topic(pair.source, topic, config=RESTAMPED)
     flow = only_flow(write_flow(tmp_path, pair.source, pair.target, topic, OFTEN))
     remote = f"{flow.source.alias}.{topic}"
-    set_default(pair.target, "LogAppendTime")
-    try:
-        with keeping(flow):
-            await_condition(lambda: remote in topics(pair.target), "the topic")
-            assert topic_configs(pair.target, remote) == {"message.timestamp.type": "CreateTime"}
-    finally:
-        set_default(pair.target, None)
+    with brokers_set(pair.target, "log.message.timestamp.type", "LogAppendTime"), keeping(flow):
+        await_condition(lambda: remote in topics(pair.target), "the topic")
+        assert topic_configs(pair.target, remote) == KEEPS_TIMES
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(preserve=NEVER)], ids=["equal", "translated"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from tests.support.leases import Copied, ends, new_producer_id, plan_lease, run_
 from tests.support.local_mirror import mirroring
 from tests.support.rows import write_flow_rows
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = pytest.mark.timeout(180)
 
 OLD_MS = 1_000_000_000_000  # the leader forgets a producer whose newest record is that old
 KEPT = {"retention.ms": "-1"}
@@ -114,7 +115,9 @@ class Cut:
 def cut(pair: Pair, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cut]:
     with KafkaCluster(name="C", overrides=QUICK, heap_mb=256) as cluster:
         servers = cluster.bootstrap_servers
-        made = {kind.name: Mirrored(pair.source, servers, kind) for kind in [*KINDS, *EMPTIED, ROWS, WIPED]}
+        with ThreadPoolExecutor(4) as pool:
+            kinds = [*KINDS, *EMPTIED, ROWS, WIPED]
+            made = {m.kind.name: m for m in pool.map(lambda kind: Mirrored(pair.source, servers, kind), kinds)}
         emptied = [made[kind.name] for kind in EMPTIED]
         for mirrored in emptied:
             mirrored.write(100, 110)

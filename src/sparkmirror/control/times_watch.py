@@ -36,7 +36,7 @@ class TimesWatch:
         if not remotes or (remotes <= self._known and now - self._looked_at < every_s):
             return
         self._looked_at, self._known = now, remotes
-        found = describe_topic_configs(self._target, remotes).found
+        found = describe_topic_configs(self._target, remotes, only=TIMESTAMP_TYPE).found
         self._restamped = frozenset(remote for remote, entries in found.items() if puts_own_times(entries))
 
     def facts(self, pairs: Iterable[TopicPair]) -> dict[Place, Fact]:

@@ -29,12 +29,15 @@ class Described:
     refused: dict[str, BrokerError] = field(default_factory=dict)
 
 
-def describe_topic_configs(cluster: Cluster, topics: Collection[str], needs: str = "DESCRIBE_CONFIGS") -> Described:
-    """All configurations of each topic. `needs`: what who asks must be allowed, where that is more than to ask."""
+def describe_topic_configs(
+    cluster: Cluster, topics: Collection[str], needs: str = "DESCRIBE_CONFIGS", *, only: str | None = None
+) -> Described:
+    """All configurations of each topic, or one. `needs`: what must be allowed, where that is more than to ask."""
     described = Described()
     resource = DescribeConfigsRequest.DescribeConfigsResource
     for group in chunks(sorted(topics), AT_ONCE):
-        wanted = [resource(resource_type=_TOPIC, resource_name=topic, configuration_keys=None) for topic in group]
+        keys = None if only is None else [only]
+        wanted = [resource(resource_type=_TOPIC, resource_name=topic, configuration_keys=keys) for topic in group]
         request = DescribeConfigsRequest(resources=wanted, include_synonyms=False, include_documentation=False)
         for answer in cluster.call_any(request).results:
             name, code = answer.resource_name, answer.error_code

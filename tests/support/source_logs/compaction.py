@@ -9,10 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kafka.protocol.admin import IncrementalAlterConfigsRequest
-
-from sparkmirror.net.address import ClusterAddress
-from sparkmirror.net.cluster import Cluster
+from tests.support.broker_configs import brokers_set
 from tests.support.java_reader import LogRecord
 from tests.support.kafka_client import Record, await_condition, create_topic, end_offsets, read_all
 from tests.support.source_logs.write import Written, now_ms, write
@@ -20,7 +17,6 @@ from tests.support.source_logs.write import Written, now_ms, write
 HOUR_MS = 3600 * 1000
 CLEANER_PAUSE = "log.cleaner.backoff.ms"  # 15 s unless told otherwise
 LAST_KEY = b"last"
-BROKER, SET, DELETE = 4, 0, 1  # of IncrementalAlterConfigs (KIP-339)
 
 # Keys and values to write, by partition.
 Content = dict[int, list[tuple[bytes, bytes | None]]]
@@ -123,20 +119,5 @@ def _is_clean(log: list[Record], remove_tombstones: bool) -> bool:
 @contextlib.contextmanager
 def impatient_cleaner(servers: str) -> Iterator[None]:
     """The cleaner looks for work all the time. It can be told so while the broker runs (KIP-226)."""
-    _set_cleaner_pause(servers, "50")
-    try:
+    with brokers_set(servers, CLEANER_PAUSE, "50"):
         yield
-    finally:
-        _set_cleaner_pause(servers, None)
-
-
-def _set_cleaner_pause(servers: str, milliseconds: str | None) -> None:
-    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
-    entry = resource.AlterableConfig(
-        name=CLEANER_PAUSE, config_operation=SET if milliseconds else DELETE, value=milliseconds
-    )
-    all_brokers = resource(resource_type=BROKER, resource_name="", configs=[entry])
-    request = IncrementalAlterConfigsRequest(resources=[all_brokers], validate_only=False)
-    with Cluster(ClusterAddress(alias="cleaner", bootstrap=tuple(servers.split(",")))) as cluster:
-        answer = cluster.call_controller(request)
-        assert all(response.error_code == 0 for response in answer.responses), answer
