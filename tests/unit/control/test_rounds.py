@@ -1,0 +1,120 @@
+"""Rounds where slots are lost, or no query comes: those before make room, and too large ones are given up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sparkmirror.control import rounds as rounds_module
+from sparkmirror.control.ledger import Ledger
+from sparkmirror.control.rounds import Rounds
+from sparkmirror.copy.lease import Lease, LeasePartition
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.pipeline.cord import Cord
+from sparkmirror.pipeline.desk import Desk
+from sparkmirror.pipeline.desk_keys import KEY_VARIABLE
+
+TERM_S = 20.0
+
+
+class World:
+    """A desk with two tasks at work on a cluster that seems to have 8 slots."""
+
+    def __init__(self) -> None:
+        flow = SimpleNamespace(name="A->B", lease_s=TERM_S / 2, tasks_max=4, by_rows=False)
+        keeper: Any = SimpleNamespace(flow=flow, view=SimpleNamespace(is_active=True), write_progress_soon=lambda: None)
+        self.desk = Desk(lambda _: TERM_S)
+        self.news = threading.Event()
+        self.slots = 8
+        self.rounds = Rounds(
+            [keeper],
+            Ledger(),
+            self.desk,
+            local_slots=0,
+            count_slots=lambda: self.slots,
+            has_groups=False,
+            has_goal=False,
+            tend=lambda: None,
+            news=self.news,
+        )
+        self.rounds.look_at_slots()
+        self.cords = [Cord(self.desk.address, self.desk.environment[KEY_VARIABLE]) for _ in range(4)]
+        self.desk.publish([self.lease("0.a", 0), self.lease("0.b", 1)])
+        assert self.cords[0].next_round("a", -1) == 0
+        for cord, lease_id in zip(self.cords[:2], ("0.a", "0.b"), strict=True):
+            assert cord.wait_for_turn(lease_id, 1.0) is not None
+
+    def lease(self, lease_id: str, partition: int) -> Lease:
+        here = ClusterAddress(alias="A", bootstrap=("127.0.0.1:1",))
+        return Lease(
+            lease_id=lease_id,
+            flow="A->B",
+            source=here,
+            target=here,
+            producer_id=1,
+            fence=1,
+            seconds=TERM_S,
+            partitions=(LeasePartition(topic="t", partition=partition, remote="A.t"),),
+        )
+
+    def begin_next(self) -> threading.Thread:
+        leases = [self.lease("1.a", 0), self.lease("1.b", 1)]
+        thread = threading.Thread(target=lambda: self.rounds.run(leases), daemon=True)
+        thread.start()
+        assert self.desk.wait(lambda: self.desk.next_number == 2, 5)
+        return thread
+
+    def is_told_to_end(self, cord: Cord) -> bool:
+        cord._socket.settimeout(5)
+        cord.ask()
+        return any(type(cord._receive()).__name__ == "End" for _ in range(2))
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    one = World()
+    yield one
+    one.news.set()
+    one.desk.close()
+    for cord in one.cords:
+        cord.close()
+
+
+def test_when_slots_are_lost_those_that_are_left_go_to_the_next_round(world: World) -> None:
+    world.cords[0].close()
+    running = world.begin_next()
+    assert world.cords[2].next_round("b", -1) == 1
+    world.slots = 2  # Spark has noticed
+    assert world.is_told_to_end(world.cords[1]), "its slot is needed"
+    world.cords[1].tell_done({})
+    for cord, lease_id in zip(world.cords[2:], ("1.a", "1.b"), strict=True):
+        assert cord.wait_for_turn(lease_id, 1.0) is not None
+    assert running.is_alive(), "it goes on"
+
+
+def test_a_round_with_more_tasks_than_slots_is_given_up_for_one_with_fewer(world: World) -> None:
+    running = world.begin_next()
+    world.slots = 1
+    running.join(5)
+    assert not running.is_alive()
+
+
+def test_a_round_that_no_query_comes_for_ends_those_before_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds_module, "TAKE_S", 0.2)
+    world.begin_next()
+    assert world.is_told_to_end(world.cords[0])
+
+
+def test_a_round_that_a_query_has_taken_leaves_those_before_it_alone_until_its_tasks_are_there(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds_module, "TAKE_S", 0.2)
+    world.begin_next()
+    assert world.cords[2].next_round("b", -1) == 1
+    with pytest.raises(TimeoutError):
+        world.cords[0]._socket.settimeout(1.5)
+        world.cords[0]._receive()
