@@ -407,7 +407,8 @@ def _connect(host: str, port: int, timeout_s: float) -> socket.socket:
     except OSError as error:
         raise ConnectionLostError(f"{host}:{port} can't be reached: {error}") from error
     except ValueError as error:  # UnicodeError too: a name that can't be asked for
-        raise ConnectionLostError(f"{host[:_SHOWN_CHARACTERS]!r} is no name of a broker: {error}") from error
+        said = host[:_SHOWN_CHARACTERS]
+        raise ConnectionLostError(f"{said!r} can't be reached: it is no name of a broker ({error})") from error
 
 
 def request_response_class(request: Any) -> Any:
