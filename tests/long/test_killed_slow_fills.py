@@ -14,7 +14,7 @@ import pytest
 from sparkmirror.copy.lease import TRANSACTIONS, Rules
 from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
-from tests.support.kafka_client import create_topic
+from tests.support.kafka_client import await_condition, create_topic
 from tests.support.lease_process import start_lease_process
 from tests.support.leases import ends, new_producer_id, run_lease
 from tests.support.load import small_load
@@ -35,12 +35,14 @@ def test_kills_while_holes_are_filled_slowly(pair: Pair, topic: str, java_reader
     producer_id = new_producer_id(pair.target)
     with small_load(pair.source, topic, PARTITIONS, SEED, pause_s=0.2):
         for number in range(KILLS):
+            before = sum(ends(pair.target, topic).values())
             process = start_lease_process(
                 pair.source, pair.target, topic, producer_id, seconds=2.0, fill_with=TRANSACTIONS
             )
             assert process.stdout is not None and process.stdout.readline() == "lease\n"
+            await_condition(lambda b=before: sum(ends(pair.target, topic).values()) > b, "some of the holes", 60)  # type: ignore[misc]
             with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(dice.uniform(0.5, 2.5))
+                process.wait(dice.uniform(0.0, 1.5))
             process.kill()
             said = process.communicate()[0]
             print(f"kill {number + 1}: target at {sum(ends(pair.target, topic).values()):,} {said.split()[1:]}")
