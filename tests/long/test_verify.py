@@ -28,7 +28,8 @@ from tests.support.verify import assert_found, load_report, verify_here, write_p
 
 SEED = int(os.environ.get("SEED", str(int(time.time()))))
 PLACES = 10
-RECORDS, RECORD_BYTES = 1_000_000, 1000
+RECORDS = int(os.environ.get("RECORDS", "1000000"))
+RECORD_BYTES = 1000
 
 
 @pytest.mark.timeout(300)
