@@ -55,17 +55,19 @@ def test_faithful_copies_of_every_kind_of_log_show_no_difference(
 ) -> None:
     """Transactions, every codec, merged batches, odd records, the broker's own time, a log that begins late."""
     names = {kind: f"{topic}-{kind}" for kind in ("tx", "codecs", "small", "odd", "time", "late")}
+    translated = {kind: names[kind] for kind in ("tx", "codecs", "late")}
     make_transactions(pair.source, names["tx"], partitions=2, transactions=100)
     make_every_codec(pair.source, names["codecs"])
     make_small_batches(pair.source, names["small"])
     make_odd_records(pair.source, names["odd"])
     make_append_time(pair.source, names["time"])
     make_late_start(pair.source, names["late"])
-    for extra in ({}, {"offsets.preserve": "never"}):
-        file = write_flow(tmp_path, pair.source, pair.target, f"{topic}-.*", extra)
+    for extra, chosen in (({}, names), ({"offsets.preserve": "never"}, translated)):
+        wanted = f"{topic}-({'|'.join(chosen)})"
+        file = write_flow(tmp_path, pair.source, pair.target, wanted, extra)
         with mirroring(file) as mirror:
-            mirror.await_topics(sum(len(end_offsets(pair.source, name)) for name in names.values()))
-            mirror.catch_up(*names.values())
+            mirror.await_topics(sum(len(end_offsets(pair.source, name)) for name in chosen.values()))
+            mirror.catch_up(*chosen.values())
             alias = mirror.flow.source.alias
         report = verify_here(file)
         assert_same(report)
@@ -94,7 +96,7 @@ def test_compacted_logs_are_compared_by_the_latest_record_of_each_key(
     assert_same_log(java_reader, pair.source, topic, pair.target, remote, compacted=True)
     report = verify_here(file)
     assert_same(report)
-    assert all(each.compacted and each.records >= 20 for each in report.partitions)
+    assert all(each.compacted and each.records > 10 for each in report.partitions)
     # Newer on the source alone: lag, though a record of the target is out of date by it.
     produce(pair.source, topic, [{"key": b"key-20", "value": b"new", "partition": 0}])
     assert_same(verify_here(file))

@@ -3,8 +3,8 @@
     source   5 6 7 8 9         6 is missing: they agree again at 7
     target   5   7 8 9
 
-Records agree if they are equal and stand where the mirror puts them. Only where no such pair is near are they looked
-for at other offsets: then a record was left out or put in, and all behind it have moved.
+Records agree if they are equal and stand where the mirror puts them; or at other offsets, where it takes fewer
+differences to say that a record was left out or put in and that all behind it have moved.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def align(source: Sequence[SeenRecord], target: Sequence[SeenRecord], places: Pl
     expected = [places.expected(record.offset) for record in source]
     if expected[0] in (None, target[0].offset) and _are_swapped(source, target):
         return Step([difference.swapped(source[0], target[0])], 2, 2)
-    met = _meet_in_place(source, target, expected) or _meet_anywhere(source, target)
+    meetings = [_meet_in_place(source, target, expected), _meet_anywhere(source, target)]
+    met = min((met for met in meetings if met is not None), key=lambda met: _cost(met, target, expected), default=None)
     if met is None:
         found, here, there = _first_of(source, target, expected)
         return Step(found, here, there)
@@ -49,6 +50,12 @@ def align(source: Sequence[SeenRecord], target: Sequence[SeenRecord], places: Pl
     if expected[i] != target[j].offset and expected[i] is not None:
         found.append(difference.moved(source[i], target[j], expected[i]))
     return Step(found, i, j, shift)
+
+
+def _cost(met: tuple[int, int], target: Sequence[SeenRecord], expected: Sequence[int | None]) -> tuple[int, bool]:
+    """How many differences there are if both sides agree again there."""
+    has_moved = expected[met[0]] not in (None, target[met[1]].offset)
+    return max(met) + has_moved, has_moved
 
 
 def _same(source: SeenRecord, target: SeenRecord) -> bool:
