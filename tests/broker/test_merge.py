@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from contextlib import closing
 
 from sparkmirror.copy.lease import LeasePartition, Rules
+from sparkmirror.net.address import ClusterAddress
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.offsets import describe_producer
 from sparkmirror.topology.standing import Standing
 from tests.conftest import Pair
-from tests.support.kafka_client import create_topic, produce, read_all
+from tests.support.kafka_client import await_condition, create_topic, produce, read_all
 from tests.support.leases import ends, new_producer_id, plan_lease, run_alone
 
 COUNTS = {"one": 2, "two": 3, "three": 5}
 TARGETS = 3
 RECORDS = 3000  # a partition
+OLD_MS = 1_000_000_000_000  # the leader forgets a producer whose newest record is that old
 
 Place = tuple[str, int]
 
@@ -42,6 +47,31 @@ def test_a_lost_progress_topic_is_counted_from_both_beginnings(pair: Pair, topic
     assert_merged(pair, topic, places)
 
 
+def test_a_lost_progress_topic_is_counted_where_leaders_have_forgotten_the_producers(pair: Pair, topic: str) -> None:
+    create_topic(pair.source, f"{topic}-old", 2, config={"retention.ms": "-1"})
+    await_condition(lambda: len(ends(pair.source, f"{topic}-old")) == 2, "the topic's leaders")
+    places = [(f"{topic}-old", number) for number in range(2)]
+    write(pair, places, timestamp=OLD_MS)
+    create_topic(pair.target, topic, TARGETS, config={"retention.ms": "-1"})
+    ids = {place: new_producer_id(pair.target) for place in places}
+    copy_halves(pair, topic, places, ids, {}, 30)
+    await_condition(lambda: not any(remembers(pair, topic, places, ids)), "the producers to be forgotten", 30)
+    write(pair, places, timestamp=OLD_MS)
+    copy_halves(pair, topic, places, ids, {}, 30)
+    assert_merged(pair, topic, places)
+
+
+def remembers(pair: Pair, topic: str, places: list[Place], ids: dict[Place, int]) -> list[bool]:
+    with closing(Cluster(ClusterAddress(alias="B", bootstrap=(pair.target,)))) as target:
+        leaders = target.fetch_metadata([topic]).topics[topic].leaders
+        found = []
+        for name, number in places:
+            there = (topic, number % TARGETS)
+            state = describe_producer(target, {there: leaders[there[1]]}, ids[name, number])
+            found.append(state[there] is not None)
+        return found
+
+
 def make_sources(pair: Pair, topic: str) -> list[Place]:
     for name, count in COUNTS.items():
         create_topic(pair.source, f"{topic}-{name}", count)
@@ -50,11 +80,11 @@ def make_sources(pair: Pair, topic: str) -> list[Place]:
     return places
 
 
-def write(pair: Pair, places: list[Place]) -> None:
+def write(pair: Pair, places: list[Place], **more: int) -> None:
     for name, number in places:
         first = ends(pair.source, name)[number]
         rows = ({"key": b"%s-%d" % (name.encode(), number), "value": b"%d" % i} for i in range(first, first + RECORDS))
-        produce(pair.source, name, (row | {"partition": number} for row in rows), batch_size=2000)
+        produce(pair.source, name, (row | {"partition": number} | more for row in rows), batch_size=2000)
 
 
 def copy_halves(

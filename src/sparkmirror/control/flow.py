@@ -77,6 +77,7 @@ class FlowKeeper:
         self._transactions = TransactionWatch(self.source, flow.open_transaction_warn_s)
         self._holes = HoleWatch()
         self._producer_id: int | None = None
+        self._begun: set[Place] = set()  # partitions that something was ever known of
         self._times_anew = 0
         self._led_last = False
         self._unclaimed_since = 0.0
@@ -140,6 +141,8 @@ class FlowKeeper:
         failing = self._ledger.failing(self.flow.name)
         nodes = {place: leader.node for place, leader in view.landscape.leaders.items()}
         groups = plan_leases(list(wanted), max(1, tasks), nodes, weights)
+        known = {k: self.progress.believe(hints.get(k)) or self.progress.written.get(k) for k in wanted}
+        self._begun |= {k for k, hint in known.items() if hint}
         return [
             Lease(
                 lease_id=f"{round_number}.{self.flow.name}.{index}",
@@ -152,9 +155,10 @@ class FlowKeeper:
                 partitions=tuple(
                     replace(
                         wanted[k],
-                        hint=self.progress.believe(hints.get(k)) or self.progress.written.get(k),
+                        hint=known[k],
                         troubled=k in troubled,
                         failing_s=failing.get(k, 0.0),
+                        is_new=k not in self._begun and wanted[k].producer_id in self._claims.drawn,
                     )
                     for k in group
                 ),

@@ -137,6 +137,7 @@ class Cursor:
             is_forgotten=self.is_forgotten,
             onto=leased.onto,
             producer_id=leased.producer_id,
+            is_new=leased.is_new,
         )
 
     def settle(self, place: Place, position: Position, now: float) -> None:

@@ -30,7 +30,8 @@ class LeasePartition:
     `failing_s`: for so long its tries have failed already, in leases before.
 
     `onto`: the target partition where it is not the same number. `producer_id`: that of this partition alone, where
-    several are written into one target partition; then each origin's records stand between the others'.
+    several are written into one target partition; then each origin's records stand between the others'. `is_new`:
+    this driver drew that id and nothing was copied under it, so the target holds none of its records.
     """
 
     topic: str
@@ -43,6 +44,7 @@ class LeasePartition:
     is_ours: bool = False
     onto: int | None = None
     producer_id: int | None = None
+    is_new: bool = False
 
     @property
     def target_partition(self) -> int:

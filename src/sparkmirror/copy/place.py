@@ -25,6 +25,7 @@ class Place:
     is_forgotten: bool = False  # the leader does not know our producer, and takes only a first sequence (before 2.5)
     onto: int | None = None  # the target partition, where it is another
     producer_id: int | None = None  # its own, where others write into the target partition, too
+    is_new: bool = False  # nothing was written under that id yet
     notes: list[str] = field(default_factory=list)  # facts that a policy tolerated here
 
     @property

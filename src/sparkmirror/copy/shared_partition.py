@@ -38,7 +38,7 @@ class SharedPartition:
 
     def _begin(self, place: Place, ends: Ends) -> Position:
         hint = place.hint
-        if hint is None and ends.state:  # the progress topic was lost
+        if hint is None and self._has_ours(place, ends):  # the progress topic was lost
             self._require_countable(place, ends)
             return self._counting.from_both_beginnings(place, self._sides.source_bounds(place)[0], MERGED, ends)
         start, _ = self._first.bounds(place)
@@ -51,6 +51,14 @@ class SharedPartition:
             equal_end=OTHERS if is_told else 0,
             is_news=True,
         )
+
+    def _has_ours(self, place: Place, ends: Ends) -> bool:
+        """A leader forgets a producer whose records are old; then its log says it."""
+        if ends.state or place.is_new:
+            return ends.state is not None
+        self._require_countable(place, ends)
+        log_start = self._sides.target_start(place)
+        return self._sides.read_tail(place, log_start, ends.log_end, self._sides.id_of(place)) is not None
 
     def _require_countable(self, place: Place, ends: Ends) -> None:
         """The leader's memory says when all of ours is counted; without it, all must be readable that is there."""

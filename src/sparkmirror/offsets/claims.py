@@ -106,6 +106,7 @@ class Claims:
         self._topic = _open(cluster, storage, replication_factor)
         self._producer_id: int | None = None
         self._origins: dict[Place, int] = {}
+        self.drawn: set[int] = set()  # producer ids that this driver drew
         self.memory = TopicMemory()
         self.times_anew = 0  # times that the topic was found to be made anew
         self._topic_id = ""
@@ -140,9 +141,14 @@ class Claims:
                 self._restore()
                 self.refresh()
         if self._producer_id is None:
-            drawn = draw_producer_id(self._cluster)
+            drawn = self._draw()
             self._append((_dump({"claim": self.driver}), _dump({"producer_id": drawn})))
             self.refresh()
+
+    def _draw(self) -> int:
+        drawn = draw_producer_id(self._cluster)
+        self.drawn.add(drawn)
+        return drawn
 
     def has_claim(self) -> bool:
         """Whether somebody has claimed a producer id for the flow. Makes the topic if it is not there."""
@@ -170,7 +176,7 @@ class Claims:
                 *(
                     (
                         _dump({"origin": list(place), "claim": self.driver}),
-                        _dump({"producer_id": draw_producer_id(self._cluster)}),
+                        _dump({"producer_id": self._draw()}),
                     )
                     for place in missing
                 )
