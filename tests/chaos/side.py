@@ -58,7 +58,7 @@ class Side:
         self, topic: str, partitions: int = 1, on: Sequence[int] = (), config: Mapping[str, str] | None = None
     ) -> None:
         """On the brokers `on`, the first of them leading, or on all."""
-        where: dict[str, Any] = {"replica_assignment": [list(on)] * partitions}
+        where: dict[str, Any] = {"num_partitions": partitions, "replica_assignment": [list(on)] * partitions}
         if not on:
             where = {"num_partitions": partitions, "replication_factor": self.size}
         new = NewTopic(topic, config=dict(config or {}), **where)
