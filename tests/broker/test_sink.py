@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sparkmirror.batch.columns import HEADER_TYPE
-from sparkmirror.copy import row_write
+from sparkmirror.copy import roster
 from sparkmirror.copy.sink_position import MicroBatch
 from sparkmirror.errors import MirrorError
 from sparkmirror.pipeline.record_options import parse_sink
@@ -66,7 +66,7 @@ class Sink:
 @pytest.fixture
 def _slow_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each part is in the target before the next is taken."""
-    monkeypatch.setattr(row_write, "HELD_BYTES", 1)
+    monkeypatch.setattr(roster, "HELD_BYTES", 1)
 
 
 def values(pair: Pair, topic: str) -> list[str]:
