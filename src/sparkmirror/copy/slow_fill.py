@@ -25,6 +25,7 @@ from sparkmirror.protocol import codes
 AT_A_TIME = 50
 AT_ONCE_S = 1.0  # then the lease may end, or other partitions' holes have their turn
 DEADLINE_S = 5.0
+LOOK_AGAIN_S, LONGEST_LOOK_AGAIN_S = 0.005, 0.1
 
 
 class SlowFill:
@@ -85,7 +86,7 @@ class SlowFill:
         try:
             work()
         except BrokerError as error:
-            if error.code in codes.FORBIDDEN:
+            if error.code not in codes.TAKEN_OVER:
                 errors[partition] = error.code
             return False
         except SparkmirrorError:
@@ -96,12 +97,14 @@ class SlowFill:
 
     def _await_ends(self, fills: Fills, expected: dict[Partition, int]) -> dict[Partition, int]:
         deadline = time.monotonic() + DEADLINE_S
+        pause_s = LOOK_AGAIN_S
         while True:
             ends = self._ask_ends(fills, expected)
             late = [p for p, end in expected.items() if ends.get(p, -1) < end]
             if not late or time.monotonic() > deadline:
                 return ends
-            time.sleep(0.005)  # the coordinator writes a marker after it has answered
+            time.sleep(pause_s)  # the coordinator writes a marker after it has answered
+            pause_s = min(2 * pause_s, LONGEST_LOOK_AGAIN_S)
 
     def _ask_ends(self, fills: Fills, partitions: Iterable[Partition]) -> dict[Partition, int]:
         leaders = {p: Leader(fills[p][0].target_node, -1) for p in partitions}
