@@ -37,6 +37,7 @@ test: setup
 test-long: setup
 	@$(BIN)/python -m sparkmirror.embedded all
 	@$(BIN)/pytest -s tests/long
+	@$(BIN)/pytest -m long tests/broker tests/faults
 
 test-unit: setup
 	@$(BIN)/pytest tests/unit

@@ -22,6 +22,7 @@ from tests.support.local_mirror import mirroring
 from tests.support.mirror_process import MirrorProcess, properties
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_a_new_topic_and_an_added_partition_are_mirrored_within_15_s(pair: Pair, topic: str) -> None:
     first, second = f"{topic}-first", f"{topic}-second"

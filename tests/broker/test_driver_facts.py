@@ -132,6 +132,7 @@ def test_facts_of_the_driver_before_trouble_the_leases_and_clear_when_the_copy_g
         assert read_facts(flow) == {}
 
 
+@pytest.mark.long
 def test_only_the_leader_writes_facts(pair: Pair, topic: str, make_flow: Callable[..., FlowConfig]) -> None:
     create_topic(pair.source, topic, 1)
     flow = make_flow(topic, {})

@@ -143,6 +143,7 @@ def test_logs_go_to_a_file_and_not_to_the_console(one: KafkaCluster) -> None:
     assert broker.log_path.with_name("console.log").read_text() == ""
 
 
+@pytest.mark.long
 def test_killed_broker_of_three_returns_with_port_and_data() -> None:
     with KafkaCluster(3, overrides=QUICK_FAILOVER) as cluster:
         create_topic(cluster, "kept", replicas=3)
@@ -241,6 +242,7 @@ def mm2_properties(source: KafkaCluster, target: KafkaCluster) -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.long
 def test_mirror_maker_mirrors_a_record() -> None:
     source, target = KafkaCluster(name="a"), KafkaCluster(name="b")
     start_clusters(source, target)

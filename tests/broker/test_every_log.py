@@ -144,6 +144,7 @@ def test_a_compacted_topic_keeps_the_latest_value_of_each_key_at_its_offset(
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, compacted=True)
 
 
+@pytest.mark.long
 def test_a_log_start_at_fifty_million_is_reached_in_seconds(
     pair: Pair, topic: str, producer_id: int, java_reader: JavaReader
 ) -> None:

@@ -184,6 +184,7 @@ def test_topics_without_ids_are_named_though_the_broker_knows_ids() -> None:
         assert fetch_partition(cluster, info, 0, 0).high_watermark == 5
 
 
+@pytest.mark.long
 def test_controller_that_moved_is_found() -> None:
     """With ZooKeeper only the controller makes topics, and one that was restarted is it no more."""
     with KafkaCluster(2, version="2.4.1") as brokers, connect(brokers) as cluster:

@@ -18,6 +18,7 @@ from tests.support.source_logs import write_markers
 pytestmark = pytest.mark.timeout(120)
 
 
+@pytest.mark.long
 def test_holes_that_outrun_their_filling_are_a_fact_until_caught_up(
     pair: Pair, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -15,6 +15,7 @@ from tests.support.spark_ui import SparkUi
 LEASE_S = 3
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_tasks_rows_and_observed_sums_in_sparks_status_equal_what_was_copied(pair: Pair, topic: str) -> None:
     create_topic(pair.source, topic, 4)

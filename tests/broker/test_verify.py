@@ -146,6 +146,7 @@ def test_what_the_target_lost_is_missing_and_what_was_not_copied_is_lag(pair: Pa
     assert "'later' became 'foreign'" in str(found)
 
 
+@pytest.mark.long
 def test_the_command_says_what_differs_and_exits_by_it(pair: Pair, topic: str, tmp_path: Path) -> None:
     """With Spark; on a pipe there is no control character, whatever a record holds."""
     file = write_flow(tmp_path, pair.source, pair.target, topic)

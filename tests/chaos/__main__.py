@@ -19,13 +19,15 @@ from tests.chaos.runner import Runner
 from tests.chaos.table import make_table
 
 ROOT = Path(__file__).parents[2]
-FOLDER, TABLE = ROOT / ".faults", ROOT / "docs" / "faults.md"
+FOLDER = ROOT / ".faults"  # logs of what failed
+# Results are kept with the project, so that a plan is taken up wherever it is cloned.
+RESULTS, TABLE = ROOT / "docs" / "faults.jsonl", ROOT / "docs" / "faults.md"
 PLANNED = 100_000
 
 
 def main(arguments: Sequence[str]) -> int:
     options = _parse(arguments)
-    file = ResultFile(FOLDER / "results.jsonl")
+    file = ResultFile(RESULTS)
     if options.table:
         TABLE.write_text(make_table(file.read(), {kind.name: kind.text for kind in KINDS.values()}))
         print(f"{TABLE.relative_to(ROOT)} is made from {len(file.read()):,} results")
@@ -43,6 +45,7 @@ def main(arguments: Sequence[str]) -> int:
         if not result.is_good:
             failed.append(result)
             path = FOLDER / f"failed-{result.plan}-{result.index}.log".replace(" ", "-")
+            FOLDER.mkdir(exist_ok=True)
             path.write_text(log)
             print(f"    {result.said}\n    the mirror's log: {path.relative_to(ROOT)}")
             print(f"    again: {_command(options, f'{result.index}')}", flush=True)

@@ -69,6 +69,7 @@ def test_kills_with_records_that_are_three_days_old(pair: Pair, topic: str, java
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, mirrored="read_committed", ends=True)
 
 
+@pytest.mark.long
 def test_kills_while_a_follower_stands_still(topic: str, java_reader: JavaReader) -> None:
     """Two replicas on the target; the follower is stopped and let go in turns, so the high watermark lags."""
     print(f"SEED={SEED}")
