@@ -20,6 +20,7 @@ class Fault:
     """`prepare`, `begin`, `hold`, `end`, then the sides are usable again, all is copied, and `judge`."""
 
     recovered_s: float | None = None  # measured by the fault itself, from its beginning
+    lasts_until_said = False  # then it outlasts others: a mirror may not see both
 
     def __init__(self, world: World, dice: random.Random) -> None:
         self.world, self.dice = world, dice

@@ -108,9 +108,8 @@ class Trial:
             fault.prepare()
         for fault in faults:
             fault.begin()
-        for fault in faults:
+        for fault in sorted(faults, key=lambda fault: fault.lasts_until_said):
             fault.hold()
-        for fault in reversed(faults):
             fault.end()
         for side in (SOURCE, TARGET):
             world.side(side).await_usable()

@@ -79,9 +79,10 @@ class Side:
         """None: as it is by default."""
         self._alter(ConfigResource.Type.TOPIC, topic, settings)
 
-    def configure_broker(self, broker: str, settings: Mapping[str, str | None]) -> None:
-        """`broker`: its id, or nothing for all of the cluster."""
-        self._alter(ConfigResource.Type.BROKER, broker, settings)
+    def configure_brokers(self, settings: Mapping[str, str | None]) -> None:
+        """Each of them."""
+        for broker in self.brokers:
+            self._alter(ConfigResource.Type.BROKER, f"{broker.id}", settings)
 
     def _alter(self, kind: Any, name: str, settings: Mapping[str, str | None]) -> None:
         entries = [

@@ -1,45 +1,33 @@
-"""The clock of the mirror's processes jumps, by libfaketime: never the machine's own."""
+"""The clock of the mirror's processes jumps, by a small library that is loaded before them: never the machine's own."""
 
 from __future__ import annotations
 
-import os
 import random
+import shutil
+import struct
 import subprocess
-import sys
-from functools import cache
 from pathlib import Path
 
 from tests.chaos.fault import Fault, Kind
 from tests.chaos.world import World
 
-LIBRARY_KEY = "FAKETIME_LIBRARY"
-UNFAKED = "FAKETIME_DONT_FAKE_MONOTONIC"
+CODE = Path(__file__).with_suffix(".c")
 HOUR_S = 3600
 
 
-@cache
-def _library() -> Path | None:
-    named = os.environ.get(LIBRARY_KEY)
-    found = [Path(named)] if named else sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-    return next((path for path in found if path.exists()), None)
+def _why_no_clock() -> str:
+    return "" if shutil.which("cc") else "needs a C compiler: apt-get install gcc"
 
 
-@cache
-def why_no_clock() -> str:
-    """Also where the library does not get along with this Python: 0.9.10 refuses every sleep of Python 3.11."""
-    if not _library():
-        return f"needs libfaketime: apt-get install libfaketime, or set {LIBRARY_KEY}"
-    sleep = [sys.executable, "-c", "import time; time.sleep(0.01)"]
-    environment = os.environ | {"LD_PRELOAD": str(_library()), "FAKETIME": "+1", UNFAKED: "1"}
-    try:
-        tried = subprocess.run(sleep, env=environment, capture_output=True, timeout=10, check=False)
-    except subprocess.TimeoutExpired:
-        return f"Python does not sleep under {_library()}"
-    return f"Python can't sleep under {_library()}" if tried.returncode else ""
+def _build_library(folder: Path) -> Path:
+    library = folder / "clock.so"
+    if not library.exists():
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(CODE)], check=True, timeout=60)
+    return library
 
 
 class ClockStepped(Fault):
-    """A driver is started under libfaketime before; the clock steps, and steps back."""
+    """A driver with a clock of its own is started before; the clock steps, and steps back."""
 
     def __init__(self, world: World, dice: random.Random, seconds: int) -> None:
         super().__init__(world, dice)
@@ -49,14 +37,8 @@ class ClockStepped(Fault):
         self._file = self.world.folder / "clock"
         self._step(0)
         self.world.dismiss(self.world.driver)
-        self.world.start_driver(
-            {
-                "LD_PRELOAD": str(_library()),
-                "FAKETIME_TIMESTAMP_FILE": str(self._file),
-                "FAKETIME_CACHE_DURATION": "1",
-                UNFAKED: "1",
-            }
-        )
+        library = _build_library(self.world.folder)
+        self.world.start_driver({"LD_PRELOAD": str(library), "CLOCK_OFFSET_FILE": str(self._file)})
         self.world.await_copying()
 
     def begin(self) -> None:
@@ -69,9 +51,9 @@ class ClockStepped(Fault):
         self._step(0)
 
     def _step(self, seconds: int) -> None:
-        new = self._file.with_suffix(".new")
-        new.write_text(f"{seconds:+d}\n")
-        new.replace(self._file)
+        """In place, since the processes have mapped the file."""
+        with self._file.open("r+b" if self._file.exists() else "wb") as file:
+            file.write(struct.pack("=q", seconds))
 
 
 def _kind(name: str, text: str, seconds: int) -> Kind:
@@ -80,7 +62,7 @@ def _kind(name: str, text: str, seconds: int) -> Kind:
         text=f"the mirror's clock jumps {text}, and back",
         make=lambda world, dice: ClockStepped(world, dice, seconds),
         worlds=("one",),
-        missing=why_no_clock,
+        missing=_why_no_clock,
     )
 
 

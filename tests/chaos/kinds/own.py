@@ -73,17 +73,6 @@ class OfTopic(Fault):
             lambda: bool(self.names() & set(names)), f"the fact {' or '.join(names)}, not {self.names()}", NAMED_S
         )
 
-    def mirror_anew(self) -> None:
-        """The cure that facts tell: delete the target topic."""
-        before = self.names()
-        self.world.target.delete(self.remote)
-        self.write()
-        await_true(lambda: self._is_equal() or bool(self.names() - before), "the copy after the cure", COPIED_S)
-        left = self.names()
-        assert self._is_equal(), (
-            f"after the cure of {sorted(before)}, to delete the target topic, it says {sorted(left)}"
-        )
-
     def _is_equal(self) -> bool:
         return self.remote in self.world.target.leaders() and self._compare(1, 0).is_equal
 

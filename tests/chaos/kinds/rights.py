@@ -20,6 +20,7 @@ TRUST = f"listener.name.{MIRROR.lower()}.ssl.truststore.location"
 class MustSay(Fault):
     """It lasts until the mirror has said what is wrong."""
 
+    lasts_until_said = True
     expected: str
     said = False
 
@@ -111,8 +112,7 @@ class CertificateTaken(LoginTaken):
         self._trust("ca.pem")
 
     def _trust(self, file: str) -> None:
-        for broker in self.world.target.brokers:
-            self.world.target.configure_broker(f"{broker.id}", {TRUST: str(self.world.folder / file)})
+        self.world.target.configure_brokers({TRUST: str(self.world.folder / file)})
         for proxy in self.world.target.proxies:
             proxy.cut()
 

@@ -46,13 +46,16 @@ class ProducersForgotten(Fault):
     """The target forgets every producer that has not written within the last millisecond."""
 
     def begin(self) -> None:
-        self.world.target.configure_broker("", {EXPIRATION: "1"})
+        self._expire_after("1")
 
     def hold(self) -> None:
         self.last(3, 6)
 
     def end(self) -> None:
-        self.world.target.configure_broker("", {EXPIRATION: None})
+        self._expire_after(None)
+
+    def _expire_after(self, ms: str | None) -> None:
+        self.world.target.configure_brokers({EXPIRATION: ms})
 
 
 class UncleanElection(OfTopic):
@@ -87,7 +90,6 @@ class UncleanElection(OfTopic):
     def check(self) -> None:
         self.write()
         self.await_named(*self.facts)
-        self.mirror_anew()
 
 
 class UncleanSource(UncleanElection):

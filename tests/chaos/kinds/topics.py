@@ -29,7 +29,6 @@ class SourceRecreated(OfTopic):
 
     def check(self) -> None:
         self.await_named("source-recreated")
-        self.mirror_anew()
 
 
 class SourceTrimmed(OfTopic):
@@ -47,7 +46,6 @@ class SourceTrimmed(OfTopic):
 
     def check(self) -> None:
         self.await_named("gap")
-        self.mirror_anew()
 
 
 class Extended(OfTopic):
@@ -115,7 +113,6 @@ class ForeignWriter(OfTopic):
 
     def check(self) -> None:
         self.await_named("foreign-writer", "diverged")
-        self.mirror_anew()
 
 
 def _kind(name: str, text: str, make: type[OfTopic], *touches: str) -> Kind:
