@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control import part
-from sparkmirror.control.discovery import Landscape
+from sparkmirror.control.discovery import Landscape, Place
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
-from sparkmirror.errors import ConnectionLostError
+from sparkmirror.errors import ConnectionLostError, SparkmirrorError
+from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import Claims, lift_halt, write_halt
+from sparkmirror.offsets.facts_topic import FactsTopic
+from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.fact import WHOLE_FLOW
 from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
-from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, topics, total
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, total
 from tests.support.keepers import keeping
 from tests.support.local_mirror import mirroring
 from tests.support.loopback import METADATA, Loopback
@@ -123,11 +127,22 @@ def test_who_has_ended_opens_no_connection_any_more(pair: Pair, tmp_path: Path) 
         assert [p.state for p in keeper.parts] == ["well", "well"]
 
 
-def lose_claims(pair: Pair, flow: FlowConfig) -> str:
-    claims = Storage.of(flow).claims
-    delete_topic(pair.target, claims)
-    await_condition(lambda: claims not in topics(pair.target), "the claims to be gone")
-    return claims
+def lose(pair: Pair, topic: str) -> None:
+    """Whoever runs may make it anew at once."""
+    with Cluster(ClusterAddress(alias="B", bootstrap=(pair.target,))) as cluster:
+        before = fetch_id(cluster, topic)
+        delete_topic(pair.target, topic)
+        await_condition(lambda: fetch_id(cluster, topic) != before, f"the end of {topic}")
+
+
+def fetch_id(cluster: Cluster, topic: str) -> object:
+    """None while there is no such topic."""
+    info = cluster.fetch_metadata([topic]).topics.get(topic)
+    return None if info is None or info.error else info.topic_id
+
+
+def lose_claims(pair: Pair, flow: FlowConfig) -> None:
+    lose(pair, Storage.of(flow).claims)
 
 
 def write_some(pair: Pair, topic: str, count: int) -> None:
@@ -157,7 +172,7 @@ def test_a_claim_topic_that_is_made_anew_says_the_same_and_nobody_leads_by_the_o
         takes = claims.takes
         write_halt(keeper.target, Storage.of(mirror.flow), 1, by="me", why="a test")
         await_condition(lambda: keeper.view.halt is not None, "the halt", 20)
-        create_topic(pair.target, lose_claims(pair, mirror.flow), 1)
+        lose_claims(pair, mirror.flow)
         await_condition(lambda: claims.takes > takes and keeper.view.leads, "the lead to be taken anew", 30)
         assert claims.times_anew == 1
         assert keeper.view.halt is not None, "whoever moves consumers relies on it"
@@ -170,6 +185,39 @@ def test_a_claim_topic_that_is_made_anew_says_the_same_and_nobody_leads_by_the_o
         assert not mirror.facts()
         assert total(pair.target, f"{mirror.flow.source.alias}.{topic}") == 20
     assert "its claim topic was deleted and made anew" in caplog.text
+
+
+def test_progress_and_facts_that_are_lost_are_written_anew_also_where_nothing_is_copied(
+    pair: Pair, tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sparkmirror.control.fact_writer.LOOK_EVERY_S", 0.5)
+    idle, stopped = f"{topic}-idle", f"{topic}-stopped"
+    for name in (idle, stopped):
+        create_topic(pair.source, name, 1)
+        write_some(pair, name, 10)
+    with mirroring(write_flow(tmp_path, pair.source, pair.target, f"{topic}.*", {"lease.seconds": "1"})) as mirror:
+        mirror.await_topics(2)
+        mirror.catch_up(idle)
+        produce(pair.target, f"{mirror.flow.source.alias}.{stopped}", [{"value": b"another's"}])
+        write_some(pair, stopped, 10)
+        mirror.round()
+        assert mirror.facts()[stopped, 0].kind == "stopped"
+        storage = Storage.of(mirror.flow)
+        progress, facts = ProgressTopic(mirror.keeper.target, storage), FactsTopic(mirror.keeper.target, storage)
+        known = progress.read()
+        assert known[idle, 0].next_offset == 10
+        await_condition(lambda: (stopped, 0) in facts.read(), "the fact")
+        lose(pair, storage.progress)
+        lose(pair, storage.status)
+        await_condition(lambda: stands(progress.read, known) and stands(facts.read, {(stopped, 0)}), "all of it", 30)
+
+
+def stands(read: Callable[[], Collection[Place]], wanted: Collection[Place]) -> bool:
+    """Not while the topic is made."""
+    try:
+        return set(wanted) <= set(read())
+    except SparkmirrorError:
+        return False
 
 
 def test_two_drivers_go_on_under_one_producer_id_when_the_claim_topic_is_lost(

@@ -46,14 +46,14 @@ class Driver(MirrorProcess):
 
     def daemons(self) -> list[psutil.Process]:
         """The parents of the Python workers; they show the same command."""
-        python = [p for p in self.tree() if _says(p, DAEMON)]
+        python = [p for p in self.tree() if _runs(p, DAEMON)]
         pids = {p.pid for p in python}
         return [p for p in python if p.ppid() not in pids]
 
     def workers(self, ports: Collection[int]) -> list[psutil.Process]:
         """Python workers that have a connection to one of these ports."""
         daemons = {p.pid for p in self.daemons()}
-        return [p for p in self.tree() if _says(p, DAEMON) and p.pid not in daemons and _is_connected(p, ports)]
+        return [p for p in self.tree() if _runs(p, DAEMON) and p.pid not in daemons and _is_connected(p, ports)]
 
     def facts(self, topic: str) -> list[dict[str, Any]]:
         """What the status file says of a source topic."""
@@ -75,6 +75,14 @@ def wake(processes: Iterable[psutil.Process]) -> None:
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.resume()
+
+
+def _runs(process: psutil.Process, module: str) -> bool:
+    """The JVM only names it, in a setting."""
+    try:
+        return module in process.cmdline()
+    except psutil.Error:
+        return False
 
 
 def _says(process: psutil.Process, text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping
 
 from sparkmirror.config.model import FlowConfig
@@ -16,6 +17,8 @@ from sparkmirror.topology.storage import Storage
 
 log = logging.getLogger("sparkmirror.flow")
 
+LOOK_EVERY_S = 10.0
+
 
 class FactWriter:
     """One flow's. Thread-safe."""
@@ -26,6 +29,7 @@ class FactWriter:
         self._lock = threading.Lock()
         self._written: dict[Place, Fact] | None = None
         self._complaint = ""
+        self._look_at = 0.0
 
     def read(self) -> dict[Place, Fact]:
         """The facts that stand there; none if the target refuses the topic. A target that is away is an error."""
@@ -40,15 +44,23 @@ class FactWriter:
     def write(self, facts: Mapping[Place, Fact]) -> None:
         """Write what differs. What could not be written differs the next time, too."""
         with self._lock:
-            news = plan_facts(self._written, facts) if self._written is not None else {}
-            if not news:
+            if self._written is None:
                 return
             try:
-                self._topic.write(news)
+                self._look()
+                if news := plan_facts(self._written, facts):
+                    self._topic.write(news)
             except SparkmirrorError as error:
                 self._complain(error)
                 return
             self._written, self._complaint = dict(facts), ""
+
+    def _look(self) -> None:
+        """Now and then: facts of a topic that was lost are written anew."""
+        if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + LOOK_EVERY_S
+            if self._topic.remake_if_lost():
+                self._written = {}
 
     def _complain(self, error: SparkmirrorError) -> None:
         if str(error) != self._complaint:

@@ -50,7 +50,7 @@ log = logging.getLogger("sparkmirror.flow")
 
 CALM_ENDS_S = 30.0  # how often logs' ends are asked for while nothing happens
 FIRST_PAUSE_S = 0.5
-LONGEST_PAUSE_S = 10.0
+LONGEST_PAUSE_S = 2.0  # a cluster that is back is not kept waiting
 COMPLAIN_EVERY_S = 60.0
 PRUNE_EVERY_S = 300.0
 MEASURE_EVERY_S = 5.0

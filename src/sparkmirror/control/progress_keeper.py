@@ -40,6 +40,7 @@ class ProgressKeeper:
         self._deleted_ids: set[str] = set()  # of remote topics that ended with their source
         self._due: dict[Place, Standing] = {}
         self._due_runs: list[MapRun] = []
+        self._is_lost = False  # what was written is to be written again
         self._telling = threading.Lock()
         self._writing = threading.Lock()
 
@@ -96,14 +97,20 @@ class ProgressKeeper:
             self.written = {**self.written, place: standing}
 
     def write(self) -> None:
-        """Write what is new. A target that does not answer is no reason to stop: its log is the truth."""
+        """Write what is new; all, where the topic was lost. A target that does not answer is no reason to stop: its
+        log is the truth.
+        """
         with self._writing:
             positions, runs = self._take_due()
             news = self._news(positions)
             try:
                 self._maps.write(runs)
-                if news:
-                    self._progress.write(news)
+                if self._progress.remake_if_lost() and self._tries_again:
+                    log.warning("flow %s: its progress topic was deleted: progress is written anew", self._flow)
+                    self._is_lost = True
+                if wanted := {**self.written, **news} if self._is_lost else news:
+                    self._progress.write(wanted)
+                self._is_lost = False
             except SparkmirrorError as error:
                 log.warning("flow %s: progress was not written: %s", self._flow, error)
                 if self._tries_again:
@@ -122,7 +129,7 @@ class ProgressKeeper:
         if not self._writing.acquire(blocking=False):
             return False
         try:
-            return not self._due and not self._due_runs and not self._news(positions)
+            return not self._due and not self._due_runs and not self._is_lost and not self._news(positions)
         finally:
             self._writing.release()
 

@@ -8,8 +8,8 @@ from sparkmirror.net.client import Client
 from sparkmirror.net.security import Security
 
 LONGEST_SETUP_S = 30.0
-# Passwords and certificates do not mend themselves, and brokers log each try.
-FIRST_REFUSED_S, LONGEST_REFUSED_S = 1.0, 30.0
+# Brokers log each try, and whoever corrects a password or a certificate waits for the next one.
+FIRST_REFUSED_S, LONGEST_REFUSED_S = 1.0, 4.0
 
 Place = tuple[str, int]
 

@@ -228,15 +228,25 @@ class Claims:
     def refresh(self) -> None:
         """Read what was written since; all, where the topic was made anew."""
         with self._lock:
-            topic_id, end, records = self._topic.read_on(0, self._next)
+            topic_id, end, records = self._read_on(self._next)
             if end < self._next or (self._topic_id and topic_id and topic_id != self._topic_id):
                 self._begin_anew()
-                topic_id, _, records = self._topic.read_on(0, 0)
+                topic_id, _, records = self._read_on(0)
             self._take(topic_id, records)
             if self._led_lost and not self.is_claimed:
                 self._restore()
-                topic_id, _, records = self._topic.read_on(0, self._next)
+                topic_id, _, records = self._read_on(self._next)
                 self._take(topic_id, records)
+
+    def _read_on(self, first: int) -> tuple[str, int, Iterable[InternalRecord]]:
+        """A topic that was there and is gone is made: without it nobody leads."""
+        try:
+            return self._topic.read_on(0, first)
+        except ConnectionLostError:
+            if not self._next or not self._topic.is_gone():
+                raise
+        self._topic.ensure()
+        return self._topic.read_on(0, first)
 
     def _take(self, topic_id: str, records: Iterable[InternalRecord]) -> None:
         self._topic_id = topic_id or self._topic_id  # an older broker, while they are upgraded, does not say it

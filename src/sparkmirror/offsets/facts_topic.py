@@ -64,6 +64,9 @@ class FactsTopic:
     def ensure(self) -> None:
         self._topic.ensure()
 
+    def remake_if_lost(self) -> bool:
+        return self._topic.remake_if_lost()
+
     def read(self) -> dict[Place, Fact]:
         """The facts that hold."""
         found: dict[Place, Fact] = {}

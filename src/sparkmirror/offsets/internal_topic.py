@@ -53,6 +53,7 @@ class InternalTopic:
         self._cluster = cluster
         self._shape = TopicShape(name, partitions, replication_factor, configs or COMPACTED, SPARE)
         self._info: TopicInfo | None = None
+        self._ensured_id = ""
 
     def ensure(self) -> None:
         """Create the topic or give it what it lacks, and wait until its leaders know that they lead."""
@@ -65,7 +66,21 @@ class InternalTopic:
             if time.monotonic() > deadline:
                 raise ConnectionLostError(f"{self._cluster.address.alias}: {self.name} has no leader")
             time.sleep(0.05)  # a new topic's leader is known by asking again, there is no event
-        self._bounds()
+        self._ensured_id = format_topic_id(self._bounds()[0].topic_id)
+
+    def is_gone(self) -> bool:
+        """Not only without a leader: the brokers know no topic of this name."""
+        info = self._cluster.fetch_metadata([self.name]).topics.get(self.name)
+        return info is None or info.error == codes.UNKNOWN_TOPIC_OR_PARTITION
+
+    def remake_if_lost(self) -> bool:
+        """Whether the topic is not the one that was ensured, so that nothing stands in it. Made, if nobody has."""
+        before = self._ensured_id
+        if self.is_gone():
+            self.ensure()
+            return True
+        self._ensured_id = self.fetch_id()
+        return bool(before and self._ensured_id) and self._ensured_id != before
 
     def is_there(self) -> bool:
         return self._info is not None or self._lookup() is not None

@@ -91,6 +91,9 @@ class ProgressTopic:
     def ensure(self) -> None:
         self._topic.ensure()
 
+    def remake_if_lost(self) -> bool:
+        return self._topic.remake_if_lost()
+
     def read(self) -> dict[tuple[str, int], Standing]:
         """The newest progress of each partition."""
         self._next.clear()

@@ -7,7 +7,7 @@ import random
 from sparkmirror.topology.storage import Storage
 from tests.chaos.fault import RESTART_S, Fault, Kind
 from tests.chaos.side import TARGET
-from tests.chaos.world import World
+from tests.chaos.world import LONGER_S, World
 from tests.support.command import run_command
 
 STORAGE = Storage.named("A")
@@ -21,6 +21,10 @@ class OfInternalTopic(Fault):
     def __init__(self, world: World, dice: random.Random, topic: str, *, restarts: bool = False) -> None:
         super().__init__(world, dice)
         self._topic, self._restarts = topic, restarts
+
+    def hold(self) -> None:
+        """What was read before must not do: a lease that was given still lasts."""
+        self.last(LONGER_S, LONGER_S + 2)
 
     def end(self) -> None:
         if self._restarts or not self.world.driver.is_alive:

@@ -22,17 +22,21 @@ EARLY, LATE = Standing(10, 9, 10), Standing(12, 11, 12)
 
 
 class Topics:
-    """What was written to both topics, in order. `away`: neither can be."""
+    """What was written to both topics, in order. `away`: neither can be. `lost`: progress was deleted."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.log: list[object] = []
-        self.away = False
+        self.away = self.lost = self.fails_once = False
         monkeypatch.setattr(ProgressTopic, "write", lambda _, news: self._write(dict(news)))
+        monkeypatch.setattr(ProgressTopic, "remake_if_lost", lambda _: self.lost)
         monkeypatch.setattr(OffsetMaps, "write", lambda _, runs: self._write([run for *_, run in runs]))
 
     def _write(self, what: Mapping[object, object] | list[object]) -> None:
         if self.away:
             raise ConnectionLostError("nobody is there")
+        if what and self.fails_once:
+            self.fails_once = False
+            raise ConnectionLostError("not yet")
         if what:
             self.log.append(what)
 
@@ -55,6 +59,19 @@ def test_the_newest_of_what_was_noted_is_written_once(keeper: ProgressKeeper, to
     keeper.write()
     assert topics.log == [{T0: LATE, T1: EARLY}]
     assert keeper.written == {T0: LATE, T1: EARLY}
+
+
+def test_all_is_written_anew_where_the_topic_was_lost(keeper: ProgressKeeper, topics: Topics) -> None:
+    keeper.note({T0: EARLY, T1: EARLY})
+    keeper.write()
+    topics.lost = True
+    keeper.note({T0: LATE})
+    topics.fails_once = True
+    keeper.write()
+    topics.lost = False
+    assert not keeper.is_all_written({})
+    keeper.write()
+    assert topics.log[1:] == [{T0: LATE, T1: EARLY}]
 
 
 def test_the_map_is_written_before_the_progress(keeper: ProgressKeeper, topics: Topics) -> None:
