@@ -73,6 +73,10 @@ class OfTopic(Fault):
             lambda: bool(self.names() & set(names)), f"the fact {' or '.join(names)}, not {self.names()}", NAMED_S
         )
 
+    def await_named_or_equal(self, name: str) -> None:
+        """What the target lost may be copied again at once, where nobody knew yet that it was there."""
+        await_true(lambda: name in self.names() or self._is_equal(), f"the fact {name}, or an equal copy")
+
     def _is_equal(self) -> bool:
         return self.remote in self.world.target.leaders() and self._compare(1, 0).is_equal
 

@@ -80,10 +80,7 @@ class TargetDeleted(OfTopic):
 
     def check(self) -> None:
         self.write()
-        await_true(self._is_named_or_equal, "the fact target-recreated, or a copy from the source's start")
-
-    def _is_named_or_equal(self) -> bool:
-        return "target-recreated" in self.names() or self._is_equal()
+        self.await_named_or_equal("target-recreated")
 
 
 class TargetRecreated(TargetDeleted):
