@@ -15,11 +15,12 @@ class OfDrivers(Fault):
     others = 1
 
     def prepare(self) -> None:
-        """The others start while the first one copies."""
+        """The others start and lead, each in its turn, before this or another fault begins."""
         self.first = self.world.driver
-        self.more: Sequence[Driver] = [self.world.start_driver() for _ in range(self.others)]
+        self.start_more()
 
-    def await_lead(self) -> None:
+    def start_more(self) -> None:
+        self.more: Sequence[Driver] = [self.world.start_driver() for _ in range(self.others)]
         for driver in self.more:
             driver.await_log(LEADS, START_S)
 
@@ -35,7 +36,6 @@ class OfDrivers(Fault):
 
 class FirstKilled(OfDrivers):
     def begin(self) -> None:
-        self.await_lead()
         self.world.dismiss(self.first)
 
 
@@ -43,7 +43,6 @@ class LeaderKilled(OfDrivers):
     """The first stands by, and must take over."""
 
     def begin(self) -> None:
-        self.await_lead()
         for driver in self.more:
             self.world.dismiss(driver)
 
@@ -55,11 +54,10 @@ class FirstWoken(OfDrivers):
         self.first = self.world.driver
         self._frozen = self.first.tree()
         freeze(self._frozen)
-        self.more = [self.world.start_driver()]
+        self.start_more()
+        self.world.await_copying()
 
     def begin(self) -> None:
-        self.await_lead()
-        self.world.await_copying()
         wake(self._frozen)
 
     def hold(self) -> None:
@@ -78,7 +76,6 @@ class ThreeDrivers(OfDrivers):
     others = 2
 
     def begin(self) -> None:
-        self.await_lead()
         for driver in self.dice.sample(self.world.drivers, 2):
             self.world.dismiss(driver)
 
