@@ -20,6 +20,7 @@ JOB = Path(__file__).parents[1] / "support" / "dataframe_job.py"
 COUNT = 100
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_a_session_reads_and_writes_topics(pair: Pair, topic: str, tmp_path: Path, java_reader: JavaReader) -> None:
     create_topic(pair.source, topic, 2)
