@@ -33,6 +33,15 @@ def resident_mb(pid: int) -> float:
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
+def put(producer: Producer, topic: str, partition: int) -> None:
+    while True:
+        try:
+            producer.produce(topic, VALUE, partition=partition)
+            return
+        except BufferError:  # more than the brokers take
+            producer.poll(0.05)
+
+
 def write_load(servers: str, topic: str, until: threading.Event) -> None:
     """So many megabytes a second into partitions 1 to 3, and a batch into 0."""
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 20, "batch.size": 900_000})
@@ -40,16 +49,17 @@ def write_load(servers: str, topic: str, until: threading.Event) -> None:
     while not until.wait(max(0.0, due - time.monotonic())):
         due += 0.1
         for number in range(MEGABYTES * 25):
-            while True:
-                try:
-                    producer.produce(topic, VALUE, partition=1 + number % 3)
-                    break
-                except BufferError:
-                    producer.poll(0.05)
+            put(producer, topic, 1 + number % 3)
         for _ in range(FEW):
-            producer.produce(topic, VALUE, partition=0)
+            put(producer, topic, 0)
         producer.poll(0)
     producer.flush(60)
+
+
+def create_placed(servers: str, topic: str, placed: list[list[int]]) -> None:
+    admin = AdminClient({"bootstrap.servers": servers})
+    new = NewTopic(topic, num_partitions=len(placed), replica_assignment=placed, config=KEPT)
+    admin.create_topics([new])[topic].result(30)
 
 
 def test_the_memory_of_a_task_does_not_grow_while_a_partition_waits(topic: str) -> None:
@@ -60,10 +70,8 @@ def test_the_memory_of_a_task_does_not_grow_while_a_partition_waits(topic: str) 
         a, b = source.bootstrap_servers, target.bootstrap_servers
         leader, follower, other = (broker.id for broker in target.brokers)
         create_topic(a, topic, 4, config=KEPT)
-        placed = [[leader, follower], [other], [other], [other]]
-        AdminClient({"bootstrap.servers": b}).create_topics(
-            [NewTopic(topic, num_partitions=4, replica_assignment=placed, config=KEPT)]
-        )[topic].result(30)
+        placed = [[leader, follower], *[[other, leader]] * 3]
+        create_placed(b, topic, placed)
         await_condition(lambda: len(ends(b, topic)) == 4, "the topic", 30)
         stop = threading.Event()
         load = threading.Thread(target=write_load, args=(a, topic, stop))
