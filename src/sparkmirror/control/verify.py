@@ -16,7 +16,7 @@ from sparkmirror.control.verify_split import sample_tasks, split_tasks
 from sparkmirror.pipeline.desk import Desk
 from sparkmirror.pipeline.session import SPARE_SLOTS, count_slots, desk_host, start_spark
 from sparkmirror.pipeline.strongbox import Strongbox
-from sparkmirror.pipeline.verify_job import Done, run_verify_job
+from sparkmirror.pipeline.verify_job import Done, run_verify_job, start_workers
 from sparkmirror.pipeline.workspace import make_workspace
 from sparkmirror.verify.task import VerifyResult, VerifyTask
 
@@ -75,7 +75,9 @@ def _run(
         desk = Desk(lambda _: 0.0, desk_host(spark), strongbox=Strongbox(all_securities(flow)))
         try:
             spark.sparkContext.environment.update(desk.environment)
-            tasks = deal(count_slots(spark))
+            slots = count_slots(spark)
+            start_workers(spark, slots)
+            tasks = deal(slots)
             places = {(task.topic, task.partition) for task in tasks}
             ahead = Ahead(len(tasks), len(places), sum(task.end - task.first for task in tasks))
             began = time.monotonic()

@@ -12,6 +12,7 @@ from pyspark import Accumulator
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from sparkmirror.copy.memory import keep_freed_memory
 from sparkmirror.errors import SetupError
 from sparkmirror.pipeline.strongbox import unseal
 from sparkmirror.verify.task import VerifyResult, VerifyTask
@@ -26,6 +27,28 @@ class Done(NamedTuple):
     offsets: int = 0
     bytes: int = 0
     differences: int = 0
+
+
+def start_workers(spark: SparkSession, slots: int) -> None:
+    """Python's workers start with their first task, and load what a comparison needs: seconds that belong to Spark's
+    start. SetupError: it can't.
+    """
+    try:
+        spark.sparkContext.parallelize(range(slots), slots).foreach(_warm_up)
+    except (Py4JError, PySparkException, OSError) as error:
+        raise _failed(error) from error
+
+
+def _warm_up(_: int) -> None:
+    from sparkmirror.batch.warm import warm_up_comparison  # noqa: PLC0415 - in tasks alone
+    from sparkmirror.verify import work as _work  # noqa: PLC0415, F401
+
+    keep_freed_memory()
+    warm_up_comparison()
+
+
+def _failed(error: Exception) -> SetupError:
+    return SetupError(f"Spark could not run the comparison: {next(iter(str(error).splitlines()), '')}")
 
 
 def run_verify_job(
@@ -51,7 +74,7 @@ def run_verify_job(
         thread.join(LOOK_EVERY_S)
         on_progress(Done(*(each.value for each in sums)))
     if failed:
-        raise SetupError(f"Spark could not run the comparison: {next(iter(str(failed[0]).splitlines()), '')}")
+        raise _failed(failed[0])
     return [VerifyResult.from_json(answer) for answer in answers]
 
 
