@@ -40,6 +40,12 @@ class Proxy:
     def let_go(self) -> None:
         self._flows.set()
 
+    def cut(self) -> None:
+        """Break all connections. Others may be made."""
+        for each in self._sockets[1:]:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:

@@ -101,7 +101,6 @@ class Copy:
         self._started = time.monotonic()
         self._deadline = turn.until
         next_receipts = self._started + RECEIPTS_EVERY_S
-        cursors = self._roster.cursors
         self._take_up(turn.added)
         while not self._ended():
             self._step()
@@ -117,8 +116,7 @@ class Copy:
         self._drain()
         self._roster.note_waiting(time.monotonic())
         self._tell_receipts()
-        left = ((c.place, self._noted.get(c.place, c.hint)) for c in cursors)
-        self._grantor.tell_done({place: standing for place, standing in left if standing})
+        self._grantor.tell_done({c.place: left for c in self._roster.cursors if (left := c.left)})
         yield self._take_told()
 
     def _tell_receipts(self) -> None:
@@ -132,7 +130,7 @@ class Copy:
         return told
 
     def _note(self, place: Place, standing: Standing) -> None:
-        """On the scout's thread. What is begun now must be known to a successor, also if this lease ends meanwhile."""
+        """On the scout's thread. What follows is begun in this way, also if it fails and is looked at again."""
         self._note_standing(place, standing)
         self._noted[place] = standing
 
@@ -349,6 +347,7 @@ class Copy:
     def _take_finding(self, finding: Finding) -> None:
         cursor, now = finding.cursor, time.monotonic()
         self._asked.discard(cursor)
+        cursor.hint = self._noted.pop(cursor.place, cursor.hint)
         if cursor.state is not State.LOST:
             return
         if isinstance(finding.result, str):
@@ -370,7 +369,6 @@ class Copy:
         cursor.source_key = place.source.topic_id if by_id else place.source.name
         by_id = appender.version == produce.BY_ID
         cursor.target_key = place.target.topic_id if by_id else place.target.name
-        self._noted.pop(cursor.place, None)
         self._roster.settle(cursor, place, finding.result, now)
         if cursor.queue:
             appender.offer(cursor)

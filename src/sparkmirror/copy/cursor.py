@@ -109,6 +109,13 @@ class Cursor:
         """All that was fetched stands in the target."""
         return not self.queue and not self.in_flight
 
+    @property
+    def left(self) -> Standing | None:
+        """What the lease leaves to the next. None if it was never found: others know as much. None also while it is
+        looked for: what is noted of it meanwhile is newer, and all before was told.
+        """
+        return self.hint if self._stood.next_offset >= 0 and self.state is not State.LOST else None
+
     def locate(
         self, source: Metadata, target: Metadata, addresses: tuple[ClusterAddress, ClusterAddress]
     ) -> Place | MirrorError | str:

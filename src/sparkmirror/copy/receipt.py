@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import Any
 
@@ -20,6 +20,7 @@ GOES_ON = "goes-on"  # what stopped it is gone
 SKIPPED = "skipped"  # records that can't be copied were left out
 SAID = "said"  # a line for the log, and no more
 MAPPED = "mapped"  # was copied earlier; only now it is known what stands where
+_OF_NOW = (STOPPED, WAITING, GOES_ON, MAPPED)
 
 Place = tuple[str, int]
 
@@ -65,6 +66,12 @@ class Receipt:
         if self.target_first < 0:
             return None
         return Run(self.source_first, self.target_first, self.source_end - self.source_first)
+
+    def late(self) -> Receipt | None:
+        """What is left of it when others may copy the partition: what was done, and not where or how it stands."""
+        if self.kind in _OF_NOW:
+            return None
+        return replace(self, source_first=-1, source_end=-1, target_first=-1, target_end=-1, stands="")
 
 
 RECEIPT_FIELDS = tuple(field.name for field in fields(Receipt))

@@ -72,6 +72,15 @@ class Cord:
             at_failure.pop_all()
             return self._socket
 
+    def mend(self) -> bool:
+        """Connect anew after it broke. Tried once: the desk may be gone."""
+        self._socket.close()
+        if not self._is_closed:
+            with contextlib.suppress(OSError, ValueError):
+                self._socket = self._connect_once()
+                return True
+        return False
+
     def fileno(self) -> int:
         return self._socket.fileno()
 
@@ -85,13 +94,14 @@ class Cord:
 
     # -- the planner's and everybody's
 
-    def next_round(self, query: str, after: int) -> int:
+    def next_round(self, query: str, after: int) -> int | None:
+        """Waits for it. None if the connection has broken."""
         answer = self._ask(m.NextRound(query, after))
-        return answer.number if isinstance(answer, m.RoundIs) else after
+        return answer.number if isinstance(answer, m.RoundIs) else None
 
-    def leases(self, number: int) -> list[str]:
+    def leases(self, number: int) -> list[str] | None:
         answer = self._ask(m.LeasesOf(number))
-        return list(answer.texts) if isinstance(answer, m.LeaseTexts) else []
+        return list(answer.texts) if isinstance(answer, m.LeaseTexts) else None
 
     def borrow(self, owner: str) -> Settings | None:
         """A client's security settings; None if the desk is gone, or does not know it."""

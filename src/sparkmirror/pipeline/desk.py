@@ -62,6 +62,7 @@ class Desk:
         self._taken = -1
         self._rounds_of: dict[str, Round] = {}  # by query, the last one that it took
         self._due: float | None = None
+        self._hearing: LeaseState | None = None  # whose receipts are being taken
         self._closed = False
         self._told: SimpleQueue[Callable[[], None]] = SimpleQueue()
         mine, self._keys = make_keys()
@@ -137,7 +138,7 @@ class Desk:
             return self.changed.wait_for(predicate, timeout_s)
 
     def hints(self) -> dict[Key, Standing]:
-        """(flow, topic, partition) -> where its last lease stood."""
+        """(flow, topic, partition) -> where it stands, by all that its leases have said."""
         with self.changed:
             return dict(self.table.hints)
 
@@ -260,10 +261,7 @@ class Desk:
 
     def _take_told(self, state: LeaseState, message: m.Told | m.Done) -> None:
         if isinstance(message, m.Told):
-            self.on_receipts([from_row(row) for row in message.receipts])
-            with self.changed:
-                state.heard += 1
-                self.changed.notify_all()
+            self._take_receipts(state, [from_row(row) for row in message.receipts])
             return
         flow = state.lease.flow
         done = {(flow, topic, partition): Standing(*hint) for topic, partition, *hint in message.positions}
@@ -271,14 +269,41 @@ class Desk:
             self.table.leave(state, done)
             self._advance()
 
+    def _take_receipts(self, state: LeaseState, receipts: list[Receipt]) -> None:
+        """Those of partitions that the lease does not hold any more say only what was counted: whoever copies them next
+        finds in both logs what is there, and what it has noted since must stand.
+        """
+        keys = [(receipt.flow, receipt.topic, receipt.partition) for receipt in receipts]
+        standings = {
+            key: standing for key, receipt in zip(keys, receipts, strict=True) if (standing := receipt.standing)
+        }
+        with self.changed:
+            self._hearing = state
+            self.table.take_told(state, standings)
+            held = set(state.held)
+        try:
+            told = (receipt if key in held else receipt.late() for key, receipt in zip(keys, receipts, strict=True))
+            self.on_receipts([receipt for receipt in told if receipt])
+        finally:
+            with self.changed:
+                self._hearing = None
+                state.heard += 1
+                self.changed.notify_all()
+
     def _note(self, note: m.Note) -> str:
-        """Why it was not noted. What the task told before is taken before."""
+        """Why it was not noted. What the task told before is taken before, and so is what others are being heard of."""
         standing = Standing(*note.standing)
         with self.changed:
             state = self.table.find(note.lease_id)
             if state is None:
                 return "the lease is over"
-            self.changed.wait_for(lambda: self._closed or state.phase is Phase.DONE or state.heard >= note.after)
+            self.changed.wait_for(
+                lambda: (
+                    self._closed
+                    or state.phase is Phase.DONE
+                    or (state.heard >= note.after and self._hearing in (None, state))
+                )
+            )
             key = (state.lease.flow, note.topic, note.partition)
             if not self.table.begin_note(state, key, standing, time.monotonic()):
                 return "the lease is over"

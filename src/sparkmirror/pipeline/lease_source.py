@@ -6,9 +6,9 @@ due. A round is a micro-batch, a lease is one of its partitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
@@ -19,6 +19,8 @@ NAME = "sparkmirror_leases"
 SCHEMA = "lease string"
 QUERY = "query"  # the option that says whose source it is
 NO_ROUND = -1
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -40,12 +42,14 @@ class LeaseReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """Waits: an answer without news would be asked again every ten milliseconds."""
-        return {"round": self._connected().next_round(self._query, start["round"])}
+        number = self._ask(lambda cord: cord.next_round(self._query, start["round"]))
+        return {"round": start["round"] if number is None else number}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         if start == end:
             return []
-        return [LeasePartition(lease) for lease in self._connected().leases(end["round"])]
+        leases = self._ask(lambda cord: cord.leases(end["round"]))
+        return [LeasePartition(lease) for lease in leases or ()]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
         assert isinstance(partition, LeasePartition)
@@ -55,10 +59,11 @@ class LeaseReader(DataSourceStreamReader):
         if self._cord:
             self._cord.close()
 
-    def _connected(self) -> Cord:
-        if self._cord is None:
-            self._cord = Cord.to_desk()
-        return self._cord
+    def _ask(self, question: Callable[[Cord], T | None]) -> T | None:
+        """None if the desk is gone. A connection that has broken is made anew, and the question is asked again."""
+        self._cord = cord = self._cord or Cord.to_desk()
+        answer = question(cord)
+        return question(cord) if answer is None and cord.mend() else answer
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cord": None}

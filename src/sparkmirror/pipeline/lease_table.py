@@ -8,6 +8,10 @@ Each partition is held by one lease at most. A lease begins with those of its pa
 the others as they become free, so nobody waits for a silent task but the partitions that it holds. A lease of an
 earlier round ends when all that copy its flow next are there; one that is not renewed, since its task does not ask, is
 over when its time is. The task knows that time, too, and counts it from when it asked: earlier than this table does.
+
+Where a partition stands (`hints`) is said by the lease that holds it, by receipts, notes and its last word, and by
+nobody else. So it is the newest that is known, and stays so when a lease is lost: what that one did since is in the
+clusters, to be found from there.
 """
 
 from __future__ import annotations
@@ -132,7 +136,7 @@ class LeaseTable:
         self.hints: dict[Key, Standing] = {}
         self.newest = -1
         self._rounds: dict[int, Round] = {}
-        self._holders: dict[Key, LeaseState] = {}
+        self._given_to: dict[Key, LeaseState] = {}  # by partition, the last one
 
     def states(self) -> Iterator[LeaseState]:
         for number in sorted(self._rounds):
@@ -192,14 +196,14 @@ class LeaseTable:
         return self._give(state, (), seconds, now) if is_renewed else None
 
     def leave(self, state: LeaseState, done: Mapping[Key, Standing] | None) -> None:
-        """It is done, or (None) has died. Who is late tells nothing: others may have written since."""
-        if state.phase is Phase.GOING:
-            held = set(state.held)
-            self._release(state, lost=done is None)
-            for key in held & (done or {}).keys():
-                self.hints[key] = (done or {})[key]
-        elif state.phase is Phase.THERE:
-            state.end(lost=True)
+        """It is done, or (None) has died."""
+        self.take_told(state, done or {})
+        if state.is_out:
+            state.end(lost=done is None or state.phase is Phase.THERE)
+
+    def take_told(self, state: LeaseState, standings: Mapping[Key, Standing]) -> None:
+        """Where partitions stand. Who is late tells nothing: others may have written since."""
+        self.hints |= {key: standing for key, standing in standings.items() if key in state.held}
 
     def cut_off(self, state: LeaseState) -> None:
         """Nothing is heard of it any more: it may write on until its time is over."""
@@ -215,9 +219,9 @@ class LeaseTable:
         return True
 
     def end_note(self, state: LeaseState, key: Key, *, written: bool) -> None:
-        """One that outlasted its lease is what a successor goes on from, unless it has begun already."""
+        """What a successor goes on from, also if it outlasted its lease, unless one has begun meanwhile."""
         standing, _ = state.notes.pop(key)
-        if written and state.phase is Phase.DONE and key not in self._holders:
+        if written and self._given_to.get(key) is state:
             self.hints[key] = standing
 
     # -- what follows
@@ -249,15 +253,8 @@ class LeaseTable:
     def _expire(self, state: LeaseState, now: float) -> None:
         is_over = state.phase is Phase.GOING and now >= state.until + MARGIN_S
         if is_over or (state.phase is Phase.THERE and state.is_silent(now)):
-            self._release(state, lost=True)
+            state.end(lost=True)
             state.must_end = True
-
-    def _release(self, state: LeaseState, *, lost: bool) -> None:
-        for key in state.held:
-            self._holders.pop(key, None)
-            if lost:  # what it did to them is known to the clusters alone
-                self.hints.pop(key, None)
-        state.end(lost=lost)
 
     def _relieve(self) -> None:
         """When all that copy a flow next are there, those that copy it now may end."""
@@ -280,7 +277,7 @@ class LeaseTable:
                 yield from self._grant(state, noted, now)
 
     def _grant(self, state: LeaseState, noted: set[Key], now: float) -> Iterator[Given | Ended]:
-        free = [key for key in state.wanted if key not in self._holders and key not in noted]
+        free = [key for key in state.wanted if key not in noted and not self._is_held(key)]
         if not free and (state.wanted or state.phase is Phase.GOING):
             return
         seconds = self.term_of(state.lease.flow)
@@ -296,8 +293,12 @@ class LeaseTable:
         state.until = max(state.until, now + seconds)
         state.held.update(keys)
         state.wanted.difference_update(keys)
-        self._holders.update(dict.fromkeys(keys, state))
+        self._given_to.update(dict.fromkeys(keys, state))
         return Given(state, {key: self.hints.get(key) for key in keys}, seconds)
+
+    def _is_held(self, key: Key) -> bool:
+        last = self._given_to.get(key)
+        return last is not None and key in last.held
 
     def _noted(self, now: float) -> set[Key]:
         """Partitions of which it is being written where they stand."""
