@@ -13,6 +13,7 @@ from sparkmirror.batch.header import patch_batch, read_header
 from sparkmirror.copy import log_start
 from sparkmirror.copy.lease import NEVER, LeasePartition, Rules
 from sparkmirror.embedded import QUICK_FAILOVER, KafkaCluster
+from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.log import append_batch, fetch_batch_at
 from sparkmirror.net.offsets import EARLIEST, LATEST, describe_producer
@@ -254,6 +255,25 @@ def test_a_lease_that_ends_while_it_fills_up_to_the_log_start_tells_its_successo
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, beginnings=True, ends=True)
 
 
+def test_filling_up_to_the_log_start_goes_on_in_the_lease_in_which_it_failed(
+    pair: Pair, topic: str, producer_id: int, java_reader: JavaReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_late_start(pair.source, topic)
+    create_topic(pair.target, topic, 1)
+    answers = iter([True, False])
+
+    def append_and_fail_once(*where: Any) -> int:
+        if next(answers, True):
+            return append_batch(*where)
+        raise ConnectionLostError("the broker is gone")
+
+    monkeypatch.setattr(log_start, "MOST_RECORDS", 100)
+    monkeypatch.setattr(log_start, "append_batch", append_and_fail_once)
+    copied = run_lease(pair.source, pair.target, topic, producer_id, seconds=20.0)
+    assert copied.facts == []
+    assert_same_log(java_reader, pair.source, topic, pair.target, topic, beginnings=True, ends=True)
+
+
 def test_a_source_whose_log_start_moves_before_anything_is_copied_has_no_gap(
     pair: Pair, topic: str, producer_id: int, java_reader: JavaReader
 ) -> None:
@@ -299,7 +319,7 @@ def test_a_lease_lasts_as_long_as_it_is_renewed_and_ends_when_it_is_recalled(
         time.sleep(1.0)  # it would have ended
         write_numbers(pair.source, topic, 0, 10)
         await_condition(lambda: any(r.source_end == 10 for r in grantor.receipts), "receipts meanwhile", 20)
-        assert not grantor.standings
+        assert copying.is_alive()
         grantor.recall()
         copying.join(10)
         assert grantor.standings[topic, 0].next_offset == 10

@@ -1,7 +1,8 @@
 """The lease table under tasks that ask, stand still, die, wake up and are cut off at any moment.
 
 Whatever happens: no two tasks may write one partition at the same time, each judging by its own clock and by what it
-was told, however late it hears it; and no partition waits for a lease whose time is over.
+was told, however late it hears it; and no partition waits for a lease whose time is over. And whoever is given a
+partition is told of the newest that was noted of it: what a task noted it may have acted upon.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ class Task:
     places: set[Key] = field(default_factory=set)
     inbox: list[tuple[str, frozenset[Key], float]] = field(default_factory=list)
     asks: list[float] = field(default_factory=list)  # on their way to the desk
+    planned: dict[Key, Standing] = field(default_factory=dict)
+    known: dict[Key, Standing] = field(default_factory=dict)
+    noting: dict[Key, tuple[Standing, float]] = field(default_factory=dict)  # until when it is being written
     is_frozen: bool = False
     is_dead: bool = False
     has_ended: bool = False
@@ -65,7 +69,8 @@ class World:
         self.now = 100.0
         self.table = LeaseTable(lambda _: TERM_S if dice.random() < 0.95 else 0.0)
         self.tasks: list[Task] = []
-        self.held_at: dict[Key, float] = {}
+        self.noted: dict[Key, Standing] = {}  # written, the newest
+        self._notes = 0
 
     def publish(self) -> None:
         number = self.table.newest + 1
@@ -73,7 +78,7 @@ class World:
         count = self.dice.randint(1, 4)
         leases = [lease(f"{number}.{i}", sorted(shuffled[i::count])) for i in range(count)]
         self.table.publish(leases, at_once=self.dice.random() < 0.2)
-        self.tasks += [Task(each.lease_id) for each in leases]
+        self.tasks += [Task(each.lease_id, planned=dict(self.table.hints)) for each in leases]
         self.say()
 
     def say(self) -> None:
@@ -85,6 +90,9 @@ class World:
         if task is None or said is None:
             return
         if isinstance(said, Given):
+            for key, hint in said.added.items():
+                task.known[key] = hint or task.planned.get(key, Standing(0))
+                assert task.known[key] >= self.noted.get(key, Standing(0)), f"{task.lease_id} goes back on a note"
             task.inbox.append(("given", frozenset(said.added), said.state.stamp + said.seconds))
         else:
             task.inbox.append(("ended", frozenset(), 0.0))
@@ -93,6 +101,7 @@ class World:
         self.now += STEP_S
         for task in self.tasks:
             self._trouble(task)
+            self._write_notes(task)
             if task.asks and self.dice.random() < 0.8:  # else they are still under way, or the desk is slow
                 stamp = task.asks.pop(0)
                 self._take_ask(task, stamp)
@@ -108,6 +117,32 @@ class World:
                 task.has_ended = True
         else:
             self._tell(self.table.ask_again(task.state, stamp, self.now))
+
+    def _write_notes(self, task: Task) -> None:
+        """The driver does it, whatever becomes of the task."""
+        for key, (standing, until) in list(task.noting.items()):
+            if task.state is None or self.now < until:
+                continue
+            is_written = self.dice.random() < 0.8
+            del task.noting[key]
+            self.table.end_note(task.state, key, written=is_written)
+            if is_written:
+                task.known[key] = self.noted[key] = standing
+
+    def _say_where(self, task: Task) -> None:
+        """It looks for a partition anew and has something noted, or tells how far it is, however late."""
+        assert task.state is not None
+        if self.dice.random() < 0.2:
+            self.table.take_told(task.state, self._left(task))
+        for key in task.writes(self.now):
+            self._notes += 1
+            noted = Standing(self._notes)
+            begins = self.dice.random() < 0.02 and key not in task.noting
+            if begins and self.table.begin_note(task.state, key, noted, self.now):
+                task.noting[key] = (noted, self.now + self.dice.uniform(0, NOTE_S / 2))
+
+    def _left(self, task: Task) -> dict[Key, Standing]:
+        return {key: task.known[key] for key in task.places if key not in task.noting}
 
     def _trouble(self, task: Task) -> None:
         chance = self.dice.random()
@@ -129,11 +164,13 @@ class World:
             if kind == "ended":
                 task.has_ended = True
                 if task.state is not None:
-                    self.table.leave(task.state, {key: Standing(1) for key in task.places})
+                    self.table.leave(task.state, self._left(task))
             elif not is_over and not task.has_ended:
                 task.until = max(task.until, until)
                 task.places |= added
         del task.inbox[:heard]
+        if task.state is not None:
+            self._say_where(task)
         if self.now - task.asked_at >= ASK_SHARE * TERM_S / 2:
             task.asked_at = self.now
             task.asks.append(self.now)
@@ -149,7 +186,7 @@ class World:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_no_two_tasks_ever_write_one_partition(seed: int) -> None:
+def test_no_two_tasks_ever_write_one_partition_and_none_goes_back_on_what_was_noted(seed: int) -> None:
     world = World(random.Random(seed))
     for turn in range(600):
         if turn % world.dice.randint(20, 60) == 0:

@@ -14,7 +14,7 @@ from sparkmirror.topology.standing import Standing
 
 
 class LocalGrantor:
-    """What the copy said of itself, and a voice to end or renew it."""
+    """What the copy said of itself, and a voice to end or renew it. `standings`: what a successor would be told."""
 
     def __init__(self) -> None:
         self.standings: dict[Place, Standing] = {}
@@ -59,6 +59,10 @@ class LocalGrantor:
 
     def tell_receipts(self, receipts: Sequence[Receipt]) -> None:
         self.receipts += receipts
+        self.standings |= {(r.topic, r.partition): standing for r in receipts if (standing := r.standing)}
+
+    def note(self, place: Place, standing: Standing) -> None:
+        self.standings[place] = standing
 
     def tell_done(self, positions: Mapping[Place, Standing]) -> None:
         self.standings |= positions

@@ -128,7 +128,12 @@ def plan_lease(
 
 def run_copy(lease: Lease, grantor: LocalGrantor) -> Copied:
     noted: dict[Place, Standing] = {}
-    copy = Copy(lease, grantor, noted.__setitem__)
+
+    def note(place: Place, standing: Standing) -> None:
+        noted[place] = standing
+        grantor.note(place, standing)
+
+    copy = Copy(lease, grantor, note)
     try:
         receipts = [receipt for some in copy.run(grantor.turn(lease, lease.seconds)) for receipt in some]
     finally:

@@ -82,7 +82,6 @@ class LocalMirror:
         if not heard:
             self.hints.clear()
             return receipts
-        self.hints |= {(r.topic, r.partition): standing for r in receipts if (standing := r.standing)}
         self.hints |= self._grantor.standings
         self.keeper.note_progress(self.ledger.take(receipts).get(self.flow.name, {}), receipts)
         self.keeper.write_progress()
@@ -109,7 +108,7 @@ class LocalMirror:
 
     def _note(self, place: Place, standing: Standing) -> None:
         self.keeper.write_standing(place, standing)
-        self.hints[place] = standing
+        self._grantor.note(place, standing)
 
     def facts(self) -> Mapping[Place, Fact]:
         return self.ledger.facts(self.flow.name)

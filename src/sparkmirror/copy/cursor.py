@@ -34,6 +34,7 @@ from sparkmirror.topology.right import TOPIC, Right
 from sparkmirror.topology.standing import Standing
 
 WENT_WELL_S = 5.0
+NOT_FOUND = Standing(-1)
 
 
 class State(Enum):
@@ -85,7 +86,7 @@ class Cursor:
         self._failed_before_s = leased.failing_s
         self._settled_at = 0.0
         self._last_sequence = -1
-        self._stood = Standing(-1)  # when it was found
+        self._stood = NOT_FOUND  # when it was found
         self._errors = errors or Errors()
         self._pause_s = self._errors.first_pause_s
 
@@ -111,10 +112,10 @@ class Cursor:
 
     @property
     def left(self) -> Standing | None:
-        """What the lease leaves to the next. None if it was never found: others know as much. None also while it is
-        looked for: what is noted of it meanwhile is newer, and all before was told.
+        """What the lease leaves to the next. None if it was not found since it was lost: what is noted of it meanwhile
+        is newer, and all before was told.
         """
-        return self.hint if self._stood.next_offset >= 0 and self.state is not State.LOST else None
+        return self.hint if self._stood is not NOT_FOUND else None
 
     def locate(
         self, source: Metadata, target: Metadata, addresses: tuple[ClusterAddress, ClusterAddress]
@@ -168,6 +169,7 @@ class Cursor:
         """Forget what is queued and in flight, and ask the target again after a pause."""
         if self.state is not State.STOPPED:
             self._leave(State.LOST)
+            self._stood = NOT_FOUND
             self.reason = reason
             self.retry_at = now + self._pause_s
             self._pause_s = min(self._pause_s * 2, self._errors.longest_pause_s)

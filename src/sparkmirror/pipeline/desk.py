@@ -279,11 +279,12 @@ class Desk:
         }
         with self.changed:
             self._hearing = state
-            self.table.take_told(state, standings)
             held = set(state.held)
         try:
             told = (receipt if key in held else receipt.late() for key, receipt in zip(keys, receipts, strict=True))
             self.on_receipts([receipt for receipt in told if receipt])
+            with self.changed:
+                self.table.take_told(state, standings)
         finally:
             with self.changed:
                 self._hearing = None

@@ -280,6 +280,18 @@ def test_a_cursor_with_an_end_takes_nothing_beyond_it_and_is_done_there() -> Non
     assert cursor.hint is not None and cursor.hint.next_offset == 3
 
 
+def test_a_lease_leaves_where_its_partition_stands_but_not_what_it_was_told_nor_what_is_looked_for_anew() -> None:
+    """Another standing may be noted meanwhile."""
+    never_found = Cursor(LeasePartition(topic="t", partition=0, remote="A.t", hint=Standing(7, 6, 7)), 4711)
+    copying, stopped, lost, lost_and_stopped = (cursor_at(3) for _ in range(4))
+    for cursor in (lost, lost_and_stopped):
+        cursor.lose("no", now=0.0)
+    for cursor in (never_found, stopped, lost_and_stopped):
+        cursor.stop()
+    assert [cursor.left for cursor in (never_found, lost, lost_and_stopped)] == [None] * 3
+    assert [cursor.left for cursor in (copying, stopped)] == [Standing(3, 2, 3)] * 2
+
+
 def test_sequences_wrap_to_zero_after_the_largest() -> None:
     first = 2**31 - 2
     cursor = cursor_at(first)
