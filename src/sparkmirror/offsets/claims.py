@@ -31,7 +31,7 @@ import platform
 import threading
 import time
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kafka.protocol.producer import InitProducerIdRequest
@@ -192,9 +192,9 @@ class Claims:
         self._say(released=False)
         self.refresh()
 
-    def note_made(self, topic: str, made: MadeTopic) -> None:
-        """The mirror made this remote topic, so it may raise its limits."""
-        self._append((_dump({"made": topic}), _dump(made.to_value())))
+    def note_made(self, made: Mapping[str, MadeTopic]) -> None:
+        """The mirror made these remote topics, so it may raise their limits."""
+        self._append(*((_dump({"made": topic}), _dump(one.to_value())) for topic, one in made.items()))
         self.refresh()
 
     def note_configs(self, topic: str, configs: SetConfigs) -> None:
