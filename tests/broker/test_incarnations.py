@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import AdminClient
 
-from sparkmirror.control.discovery import Landscape
 from sparkmirror.control.flow_plan import plan_flow
 from sparkmirror.copy.receipt import STOPPED, WAITING, Receipt
 from sparkmirror.net.address import ClusterAddress
@@ -29,7 +27,7 @@ from tests.support.kafka_client import (
     topics,
     watermarks,
 )
-from tests.support.local_mirror import LocalMirror, mirroring
+from tests.support.local_mirror import LocalMirror, await_looks, mirroring, no_looks
 from tests.support.source_logs.log_start import remove_records
 from tests.support.topic_admin import topic_configs
 
@@ -63,13 +61,6 @@ def mirrored(pair: Pair, topic: str, folder: Path, extra: Mapping[str, str] | No
         mirror.await_topics(1)
         mirror.catch_up(topic)
         yield mirror
-
-
-def await_looks(mirror: LocalMirror, count: int = 3) -> None:
-    """Whatever a look does is done when the next one but one has begun."""
-    for _ in range(count):
-        looked = mirror.keeper.view.landscape
-        await_condition(lambda before=looked: mirror.keeper.view.landscape is not before, "another look")  # type: ignore[misc]
 
 
 def remote_of(mirror: LocalMirror, topic: str) -> str:
@@ -126,22 +117,6 @@ def test_partitions_of_a_new_topic_are_not_added_to_the_old_ones_copy(pair: Pair
         await_condition(lambda: (topic, 2) in mirror.facts(), "the fact")
         assert "can't be extended: the source topic was deleted and made anew" in mirror.facts()[topic, 2].error
         assert len(watermarks(pair.target, remote_of(mirror, topic))) == 2
-
-
-@contextlib.contextmanager
-def no_looks(mirror: LocalMirror, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As with a long refresh.topics.interval.seconds: leases run, and nobody looks at topics meanwhile."""
-    real, may_look, waits = mirror.keeper._discovery.look, threading.Event(), threading.Event()
-
-    def look() -> Landscape:
-        waits.set()
-        assert may_look.wait(30)
-        return real()
-
-    monkeypatch.setattr(mirror.keeper._discovery, "look", look)
-    assert waits.wait(30)
-    yield
-    may_look.set()
 
 
 def test_a_topic_whose_copy_stood_still_is_not_deleted_with_its_source(

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,8 @@ from sparkmirror.control.ledger import Ledger
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.log import append_batch
+from sparkmirror.offsets import internal_topic
 from sparkmirror.offsets.claims import Claims, lift_halt, write_halt
 from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.offsets.progress import ProgressTopic
@@ -26,8 +29,11 @@ from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, total
 from tests.support.keepers import keeping
-from tests.support.local_mirror import mirroring
+from tests.support.leases import address
+from tests.support.local_mirror import await_looks, mirroring, no_looks
 from tests.support.loopback import METADATA, Loopback
+
+NEW_ID = "00000000-0000-0000-0000-000000000001"  # of a topic
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -218,6 +224,66 @@ def stands(read: Callable[[], Collection[Place]], wanted: Collection[Place]) -> 
         return set(wanted) <= set(read())
     except SparkmirrorError:
         return False
+
+
+def test_who_leads_again_writes_no_old_progress_into_a_topic_that_another_made_anew(
+    pair: Pair, tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_topic(pair.source, topic, 1)
+    write_some(pair, topic, 10)
+    often = {"refresh.topics.interval.seconds": "0.2", "offset.flush.interval.ms": "1", "lease.seconds": "2"}
+    with mirroring(write_flow(tmp_path, pair.source, pair.target, topic, often)) as mirror:
+        mirror.await_topics(1)
+        mirror.catch_up(topic)
+        keeper, storage, place = mirror.keeper, Storage.of(mirror.flow), (topic, 0)
+        with no_looks(mirror, monkeypatch), Cluster(keeper.target.address) as beside:
+            other = Claims(beside, storage, 1)
+            other.refresh()
+            other.lead(1.0)
+            await_condition(lambda: not keeper.view.leads, "the other's lead", 20)
+            lose(pair, storage.progress)
+            progress = ProgressTopic(beside, storage, 1)
+            progress.ensure()
+            newer = keeper.progress.written[place]._replace(next_offset=7, source_id=NEW_ID)
+            progress.write({place: newer})
+            other.release()
+        await_condition(lambda: keeper.view.leads and not keeper._is_stale.is_set(), "the lead", 20)
+        await_looks(mirror)
+        assert ProgressTopic(keeper.target, storage).read()[place] == newer
+        assert keeper.progress.written[place] == newer
+
+
+def test_a_claim_is_the_last_thing_that_a_topic_made_anew_says(
+    pair: Pair, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else whoever reads it half-way draws new producer ids for what it does not say yet."""
+    storage, places = Storage.named(topic), [("x", number) for number in range(3)]
+    with Cluster(address(pair.target)) as cluster, Cluster(address(pair.target)) as beside:
+        led, other = Claims(cluster, storage, 1), Claims(beside, storage, 1)
+        claimed = led.claim_producer_id(), led.claim_origins(places)
+        led.lead(9.0)
+        other.refresh()
+        lose(pair, storage.claims)
+        monkeypatch.setattr(internal_topic, "BATCH_BYTES", 1)  # a batch for each record
+        appended: list[tuple[Any, ...]] = []
+
+        def append(*args: Any) -> int:
+            if len(appended) == 4:
+                raise ConnectionLostError("this one is lost")
+            appended.append(args)
+            return append_batch(*args)
+
+        monkeypatch.setattr(internal_topic, "append_batch", append)
+        with pytest.raises(ConnectionLostError, match="this one is lost"):
+            led.refresh()
+        other.refresh()
+        assert not other.is_claimed
+        monkeypatch.setattr(internal_topic, "append_batch", append_batch)
+        led.refresh()
+        other.refresh()
+        for claims in (led, other):
+            assert claims.claimed == claimed
+            assert (claims.claim_producer_id(), claims.claim_origins(places)) == claimed
 
 
 def test_two_drivers_go_on_under_one_producer_id_when_the_claim_topic_is_lost(

@@ -69,7 +69,12 @@ class FlowKeeper:
         self._aside = Cluster(lead_address(flow))  # the lead is kept whatever others wait for
         self._claims = Claims(self._aside, self._storage, flow.internal_replication_factor)
         self.progress = ProgressKeeper(
-            flow.name, self.target, self._storage, flow.internal_replication_factor, tries_again=not flow.by_rows
+            flow.name,
+            self.target,
+            self._storage,
+            flow.internal_replication_factor,
+            may_write=lambda: self.lead.is_sure,
+            tries_again=not flow.by_rows,
         )
         self._syncs = OffsetSyncWriter(flow, self.source, self.target, choose_policy(flow))
         self._unwritten = ""  # why offset syncs are not
@@ -332,7 +337,7 @@ class FlowKeeper:
         return (other.claim_producer_id(),)
 
     def _refresh_progress(self) -> None:
-        if self._is_stale.is_set():
+        if self._is_stale.is_set() and self.view.leads:
             self.progress.read(keep=self._led_last)
             self._discovery.expect(topic for topic, _ in self.progress.written)
             self._is_stale.clear()

@@ -20,7 +20,8 @@ and process id, since when it leads, and how far the copy was when it last looke
 
 A topic that was deleted and made anew says nothing of all that, and drivers that believe in two logs would write under
 two ids. So whoever notices it leads no more. One that led writes at once what the old topic said, the same producer id
-above all, and that nobody leads; others wait for that (see control/flow).
+above all, and that nobody leads; others wait for that (see control/flow). The claim comes last,
+so a topic that has one says all.
 """
 
 from __future__ import annotations
@@ -163,9 +164,12 @@ class Claims:
         return self._producer_id is not None
 
     def _restore(self) -> None:
-        """Say what the topic said before it was made anew; first that nobody leads, so no claim is read without."""
+        """Say what the topic said before it was made anew. First that nobody leads, and the flow's claim last: that may
+        take several batches, and whoever reads the claim takes all for said.
+        """
         unknown = self._leader_value(released=True, unsure=True)
-        self._append((self._leader_key, _dump(unknown)), *self._lost.items())
+        last_claims = sorted(self._lost.items(), key=lambda record: _is_flows_claim(record[0]))
+        self._append((self._leader_key, _dump(unknown)), *last_claims)
 
     def claim_origins(self, places: Collection[Place]) -> dict[Place, int]:
         """Producer ids of single partitions: those claimed first, ours or not."""
@@ -431,6 +435,11 @@ def draw_producer_id(cluster: Cluster) -> int:
             what = f"cluster {cluster.address.alias} gives no producer id"
             raise refused(cluster.address, what, answer.error_code, Right("IDEMPOTENT_WRITE", CLUSTER))
         time.sleep(CLAIM_RETRY_S)  # the coordinator is loading; it can only be asked again
+
+
+def _is_flows_claim(key: bytes) -> bool:
+    parsed = parse_object(key)
+    return "claim" in parsed and "origin" not in parsed
 
 
 def _parse_place(value: object) -> Place | None:

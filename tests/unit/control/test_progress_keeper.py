@@ -27,6 +27,8 @@ class Topics:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.log: list[object] = []
         self.away = self.lost = self.fails_once = False
+        self.progress: dict[tuple[str, int], Standing] = {}  # what is read
+        monkeypatch.setattr(ProgressTopic, "read", lambda _: dict(self.progress))
         monkeypatch.setattr(ProgressTopic, "write", lambda _, news: self._write(dict(news)))
         monkeypatch.setattr(ProgressTopic, "remake_if_lost", lambda _: self.lost)
         monkeypatch.setattr(OffsetMaps, "write", lambda _, runs: self._write([run for *_, run in runs]))
@@ -48,7 +50,9 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
 
 @pytest.fixture
 def keeper() -> ProgressKeeper:
-    return ProgressKeeper("a->b", Cluster(ClusterAddress(alias="b", bootstrap=())), Storage.named("a"), 1)
+    return ProgressKeeper(
+        "a->b", Cluster(ClusterAddress(alias="b", bootstrap=())), Storage.named("a"), 1, may_write=lambda: True
+    )
 
 
 def test_the_newest_of_what_was_noted_is_written_once(keeper: ProgressKeeper, topics: Topics) -> None:
@@ -72,6 +76,46 @@ def test_all_is_written_anew_where_the_topic_was_lost(keeper: ProgressKeeper, to
     assert not keeper.is_all_written({})
     keeper.write()
     assert topics.log[1:] == [{T0: LATE, T1: EARLY}]
+
+
+def test_what_was_lost_is_forgotten_when_another_led_meanwhile(keeper: ProgressKeeper, topics: Topics) -> None:
+    keeper.note({T0: EARLY})
+    keeper.write()
+    topics.lost = topics.fails_once = True
+    keeper.note({T1: EARLY})
+    keeper.write()
+    topics.lost = False
+    keeper.take_lead()
+    keeper.note({T0: EARLY})
+    keeper.write()
+    with pytest.raises(ConnectionLostError, match="not read yet"):
+        keeper.write_now(T0, EARLY)
+    assert topics.log == [{T0: EARLY}], "it has not read yet what the other wrote"
+    topics.progress = {T0: LATE}
+    keeper.read()
+    keeper.write()
+    assert topics.log == [{T0: EARLY}]
+    assert keeper.written == {T0: LATE}
+
+
+def test_nothing_is_written_anew_by_who_may_not_lead_any_more_when_the_topic_is_made(topics: Topics) -> None:
+    cluster, leads = Cluster(ClusterAddress(alias="b", bootstrap=())), True
+    keeper = ProgressKeeper("a->b", cluster, Storage.named("a"), 1, may_write=lambda: leads)
+    keeper.note({T0: EARLY})
+    keeper.write()
+    topics.lost, leads = True, False
+    keeper.write()
+    assert topics.log == [{T0: EARLY}]
+    assert not keeper.is_all_written({})
+
+
+def test_what_a_topic_made_anew_says_is_not_overwritten(keeper: ProgressKeeper, topics: Topics) -> None:
+    """A task may have written it."""
+    keeper.note({T0: EARLY, T1: EARLY})
+    keeper.write()
+    topics.lost, topics.progress = True, {T0: LATE}
+    keeper.write()
+    assert topics.log[1:] == [{T1: EARLY}]
 
 
 def test_the_map_is_written_before_the_progress(keeper: ProgressKeeper, topics: Topics) -> None:
@@ -127,7 +171,7 @@ def test_all_is_written_when_nothing_is_due_and_what_is_asked_for_stands_there(
 
 def test_where_tasks_write_progress_too_nothing_is_written_late(topics: Topics) -> None:
     cluster = Cluster(ClusterAddress(alias="b", bootstrap=()))
-    keeper = ProgressKeeper("a->b", cluster, Storage.named("a"), 1, tries_again=False)
+    keeper = ProgressKeeper("a->b", cluster, Storage.named("a"), 1, may_write=lambda: True, tries_again=False)
     topics.away = True
     keeper.note({T0: EARLY})
     keeper.write()
