@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Collection
@@ -15,6 +16,7 @@ from sparkmirror.control import part
 from sparkmirror.control.discovery import Landscape, Place
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
+from sparkmirror.copy.receipt import SKIPPED, Receipt
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
@@ -308,6 +310,59 @@ def test_two_drivers_go_on_under_one_producer_id_when_the_claim_topic_is_lost(
             write_some(pair, topic, 10)
             leader.catch_up(topic)
             assert total(pair.target, f"{first.flow.source.alias}.{topic}") == 20
+
+
+@pytest.mark.parametrize("leader_is_late", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_progress_and_facts_outlive_all_internal_topics_also_where_another_takes_the_lead(
+    pair: Pair, tmp_path: Path, topic: str, leader_is_late: bool
+) -> None:
+    create_topic(pair.source, topic, 1)
+    write_some(pair, topic, 10)
+    file = write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "2"})
+    with contextlib.ExitStack() as stack:
+        other = stack.enter_context(mirroring(file))
+        other.await_topics(1)
+        leader = stack.enter_context(mirroring(file))  # who comes takes the lead
+        leader.await_topics(1)
+        await_condition(lambda: not other.keeper.view.leads, "one leader", 20)
+        leader.catch_up(topic)
+        skipped = Receipt(flow=leader.flow.name, topic=topic, partition=0, kind=SKIPPED, error="one record")
+        leader.ledger.take([skipped])
+        leader.keeper.write_facts()
+        known, claims = dict(leader.keeper.progress.written), leader.keeper._claims
+        leader.keeper.lead._allowed.clear()  # the other is the first to take the lead
+        storage = Storage.of(leader.flow)
+        with claims._lock if leader_is_late else contextlib.nullcontext():
+            for name in (storage.progress, storage.status, storage.claims):
+                lose(pair, name)
+            if leader_is_late:
+                await_condition(lambda: other.keeper._claims.times_anew == 1, "the other to notice", 20)
+        await_condition(lambda: other.keeper.view.leads and not other.keeper._is_stale.is_set(), "its lead", 30)
+        assert other.keeper.progress.written == known
+        assert other.keeper._producer_id == leader.keeper._producer_id
+        assert other.facts()[topic, 0].name == "record-skipped"
+
+
+def test_a_driver_that_leads_on_keeps_its_facts_when_claims_and_facts_are_lost(
+    pair: Pair, tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_topic(pair.source, topic, 1)
+    write_some(pair, topic, 10)
+    with mirroring(write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "2"})) as mirror:
+        mirror.await_topics(1)
+        mirror.catch_up(topic)
+        skipped = Receipt(flow=mirror.flow.name, topic=topic, partition=0, kind=SKIPPED, error="one record")
+        mirror.ledger.take([skipped])
+        mirror.keeper.write_facts()
+        facts = FactsTopic(mirror.keeper.target, Storage.of(mirror.flow))
+        takes = mirror.keeper._claims.takes
+        monkeypatch.setattr(mirror.keeper._facts, "write", lambda *_, **__: None)  # the status topic is away just then
+        lose(pair, Storage.of(mirror.flow).status)
+        lose_claims(pair, mirror.flow)
+        await_condition(lambda: mirror.keeper._claims.takes > takes and mirror.keeper.view.leads, "the lead", 30)
+        monkeypatch.undo()
+        assert mirror.facts()[topic, 0].name == "record-skipped"
+        await_condition(lambda: (topic, 0) in facts.read(), "the fact", 20)
 
 
 def test_who_finds_progress_and_no_claim_waits_for_a_driver_that_may_still_lead(

@@ -67,7 +67,7 @@ class FlowKeeper:
         self._ledger = ledger
         self._changed = changed
         self._aside = Cluster(lead_address(flow))  # the lead is kept whatever others wait for
-        self._claims = Claims(self._aside, self._storage, flow.internal_replication_factor)
+        self._claims = Claims(self._aside, self._storage, flow.internal_replication_factor, self._say_again)
         self.progress = ProgressKeeper(
             flow.name,
             self.target,
@@ -315,7 +315,7 @@ class FlowKeeper:
         """Progress without a claim: that was lost, and a driver that leads by the lost one says it anew. It may still
         write, and under another id nothing would keep it from writing what this one does.
         """
-        if self._claims.has_claim() or not self.progress.has_copied():
+        if self._claims.has_claim() or not (self._claims.has_lost or self.progress.has_copied()):
             return
         now = time.monotonic()
         self._unclaimed_since = self._unclaimed_since or now
@@ -344,10 +344,20 @@ class FlowKeeper:
             self._changed()
 
     def _read_facts(self) -> Mapping[Place, Fact]:
-        """The ledger goes on from what the driver before has written."""
-        facts = self._facts.read()
-        self._ledger.begin_with(self.flow.name, facts)
-        return facts
+        """The ledger goes on from what the driver before has written; if that was this one, from what it knows."""
+        found = self._facts.read()
+        if not self._claims.led_last:
+            self._ledger.begin_with(self.flow.name, found)
+        return self._ledger.facts(self.flow.name)
+
+    def _say_again(self) -> bool:
+        """The claim topic was made anew, perhaps progress and facts as well. Whoever takes the lead next reads them."""
+        if not self.lead.is_sure or self._is_stale.is_set():
+            return False
+        if not self.progress.write():
+            raise ConnectionLostError("progress can't be written, and whoever takes the lead next reads it")
+        self._facts.write(self._ledger.facts(self.flow.name), looks=True)
+        return True
 
     def _prepare_lead(self) -> None:
         """Another driver may have written since. Progress is read before the first lease."""

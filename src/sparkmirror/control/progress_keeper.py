@@ -111,13 +111,13 @@ class ProgressKeeper:
             self._append({place: standing})
             self.written = {**self.written, place: standing}
 
-    def write(self) -> None:
-        """Write what is new; all, where the topic was lost. A target that does not answer is no reason to stop: its
-        log is the truth.
+    def write(self) -> bool:
+        """Write what is new; all, where the topic was lost. Whether it stands there now: a target that does not answer
+        is no reason to stop, its log is the truth.
         """
         with self._writing:
             if self._is_stale:
-                return
+                return False
             positions, runs = self._take_due()
             news = self._news(positions)
             try:
@@ -132,8 +132,9 @@ class ProgressKeeper:
                 if self._tries_again:
                     with self._telling:
                         self._due = news | self._due
-                return
+                return False
             self.written = {**self.written, **news}
+            return True
 
     def _find_lost(self) -> dict[Place, Standing]:
         """What a topic that was made anew does not say. What it says came later: tasks may write to it, too."""

@@ -32,7 +32,7 @@ import platform
 import threading
 import time
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kafka.protocol.producer import InitProducerIdRequest
@@ -92,9 +92,20 @@ class Leadership:
 
 
 class Claims:
-    """One driver's view of a flow's claim topic."""
+    """One driver's view of a flow's claim topic.
 
-    def __init__(self, cluster: Cluster, storage: Storage, replication_factor: int) -> None:
+    `say_again`: called where this driver led and the topic was made anew, before others read in it that nobody leads.
+    False: another may have led since, so it is left to them.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        storage: Storage,
+        replication_factor: int,
+        say_again: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._say_again = say_again
         self.driver = uuid.uuid4().hex
         self.leader: Leadership | None = None
         self.before: Leadership | None = None  # whoever led when this driver took the lead
@@ -157,6 +168,11 @@ class Claims:
             self._topic.ensure()
         self.refresh()
         return self.is_claimed
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether this driver has read claims that the topic, made anew, does not say yet."""
+        return bool(self._lost)
 
     @property
     def is_claimed(self) -> bool:
@@ -237,6 +253,8 @@ class Claims:
                 self._begin_anew()
                 topic_id, _, records = self._read_on(0)
             self._take(topic_id, records)
+            if self._led_lost and not self.is_claimed:
+                self._led_lost = self._say_again()
             if self._led_lost and not self.is_claimed:
                 self._restore()
                 topic_id, _, records = self._read_on(self._next)
