@@ -14,8 +14,9 @@ from sparkmirror.control.offset_maps import MapRun, OffsetMaps, collect_runs
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.map_topic import Ids
 from sparkmirror.offsets.progress import ProgressTopic
-from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.standing import OTHERS, Standing
 from sparkmirror.topology.storage import Storage
 
 log = logging.getLogger("sparkmirror.progress")
@@ -26,8 +27,8 @@ Place = tuple[str, int]
 class ProgressKeeper:
     """Told by the desk's threads, written by the flow's. `written`: what stands in the topic; replaced, not changed.
 
-    `may_write`: asked before each write, whether it is known that this driver leads. `tries_again`: what could not be
-    written stays due. Not where tasks write to the topic, too: it would come behind.
+    `may_write`: asked before each write, whether it is known that this driver leads. `tries_again`: news that could
+    not be written stay due. Not where tasks write to the topic, too: it would come behind.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class ProgressKeeper:
         self._due_runs: list[MapRun] = []
         self._is_stale = False  # another may have written since this driver last read
         self._is_lost = False  # what was written is to be written again
+        self._maps_lost: dict[Place, Ids] = {}  # the topics of partitions whose map was deleted under this driver
         self._telling = threading.Lock()
         self._writing = threading.Lock()
 
@@ -107,7 +109,10 @@ class ProgressKeeper:
             with self._telling:
                 self._due.pop(place, None)
                 runs, self._due_runs = self._due_runs, []
-            self._maps.write(runs)
+            self._maps.tell(runs)
+            if standing.translated:
+                self._write_maps()
+            standing = self._mark(place, standing)
             self._append({place: standing})
             self.written = {**self.written, place: standing}
 
@@ -119,9 +124,11 @@ class ProgressKeeper:
             if self._is_stale:
                 return False
             positions, runs = self._take_due()
-            news = self._news(positions)
+            self._maps.tell(runs)
+            held = self._try_maps(positions)
+            told = {**(self.written if self._maps_lost else {}), **positions}
+            news = self._news({place: standing for place, standing in told.items() if place not in held})
             try:
-                self._maps.write(runs)
                 if self._progress.remake_if_lost():
                     log.warning("flow %s: its progress topic was deleted: progress is written anew", self._flow)
                     self._is_lost = True
@@ -129,12 +136,34 @@ class ProgressKeeper:
                 self._is_lost = False
             except SparkmirrorError as error:
                 log.warning("flow %s: progress was not written: %s", self._flow, error)
-                if self._tries_again:
-                    with self._telling:
-                        self._due = news | self._due
-                return False
+                held, news = held | news, {}
+            if self._tries_again:
+                with self._telling:
+                    self._due = held | self._due
             self.written = {**self.written, **news}
-            return True
+            return not held
+
+    def _try_maps(self, positions: Mapping[Place, Standing]) -> dict[Place, Standing]:
+        """Progress that waits for the map: none, if that can be written."""
+        try:
+            self._write_maps()
+        except SparkmirrorError as error:
+            log.warning("flow %s: the offset map was not written: %s", self._flow, error)
+            return {place: standing for place, standing in positions.items() if standing.translated}
+        return {}
+
+    def _write_maps(self) -> None:
+        """Where the map was deleted another begins: of what was copied before nobody knows where it stands."""
+        if lost := self._maps.begin_if_lost():
+            log.warning("flow %s: its offset map was deleted: it begins anew with what is copied now", self._flow)
+            self._maps_lost |= lost
+        self._require_lead()
+        self._maps.write()
+
+    def _mark(self, place: Place, standing: Standing) -> Standing:
+        """Leases that run know nothing of a map that was lost."""
+        is_lost = standing.translated and self._maps_lost.get(place) == Ids(standing.source_id, standing.target_id)
+        return standing._replace(equal_end=OTHERS) if is_lost else standing
 
     def _find_lost(self) -> dict[Place, Standing]:
         """What a topic that was made anew does not say. What it says came later: tasks may write to it, too."""
@@ -145,9 +174,12 @@ class ProgressKeeper:
         """To make a topic or to read it takes its time: another driver may lead by now."""
         if not positions:
             return
+        self._require_lead()
+        self._progress.write(positions)
+
+    def _require_lead(self) -> None:
         if not self._may_write():
             raise ConnectionLostError("another driver may lead: its progress is not overwritten")
-        self._progress.write(positions)
 
     def drop(self) -> None:
         """What was noted is not written any more."""
@@ -164,7 +196,7 @@ class ProgressKeeper:
             self._writing.release()
 
     def _news(self, positions: Mapping[Place, Standing]) -> dict[Place, Standing]:
-        known = {k: p for k, p in positions.items() if self.believe(p) and p.next_offset > 0}
+        known = {k: self._mark(k, p) for k, p in positions.items() if self.believe(p) and p.next_offset > 0}
         return {k: p for k, p in known.items() if self.written.get(k) != p}
 
     def _take_due(self) -> tuple[dict[Place, Standing], list[MapRun]]:

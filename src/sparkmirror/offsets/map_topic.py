@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from sparkmirror.errors import MirrorError
+from sparkmirror.errors import ConnectionLostError, MirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.internal_topic import UNREADABLE, Cursors, InternalRecord, InternalTopic, newest
 from sparkmirror.offsets.offset_map import OffsetMap, equal_map
@@ -89,6 +89,13 @@ class OffsetMapTopic:
     def ensure(self) -> None:
         self._topic.ensure()
 
+    def remake_if_lost(self) -> bool:
+        return self._topic.remake_if_lost()
+
+    def known_ids(self) -> dict[Place, Ids]:
+        """The partitions that something is known of."""
+        return {place: known.ids for place, known in self._known.items()}
+
     # -- reading
 
     def read(self) -> None:
@@ -101,12 +108,13 @@ class OffsetMapTopic:
         for record in newest(map(_keep_head, records)):
             self._seen.next[record.partition] = record.offset + 1
             self._note(record)
+        self._topic.known_id = self._topic.known_id or self._seen.topic_id
 
     def _begin_anew(self) -> None:
-        """What is known stood in a topic that is gone."""
+        """What is known stood in a topic that is gone. Who writes is told: see `remake_if_lost`."""
+        if self._books:
+            raise ConnectionLostError(f"{self._topic.name} was deleted and made anew")
         self._known.clear()
-        self._books.clear()
-        self._unwritten.clear()
         self._load.cache_clear()
 
     def _note(self, record: InternalRecord) -> None:

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from sparkmirror.control.offset_maps import OffsetMaps
+from sparkmirror.control.offset_maps import MapRun, OffsetMaps
 from sparkmirror.control.progress_keeper import ProgressKeeper
 from sparkmirror.copy.receipt import COPIED, Receipt
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.map_topic import Ids
 from sparkmirror.offsets.progress import ProgressTopic
-from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.standing import OTHERS, Standing
 from sparkmirror.topology.storage import Storage
 
 T0, T1 = ("t", 0), ("t", 1)
@@ -31,7 +32,16 @@ class Topics:
         monkeypatch.setattr(ProgressTopic, "read", lambda _: dict(self.progress))
         monkeypatch.setattr(ProgressTopic, "write", lambda _, news: self._write(dict(news)))
         monkeypatch.setattr(ProgressTopic, "remake_if_lost", lambda _: self.lost)
-        monkeypatch.setattr(OffsetMaps, "write", lambda _, runs: self._write([run for *_, run in runs]))
+        self.map_lost: dict[tuple[str, int], Ids] = {}
+        self.map_away = False
+        monkeypatch.setattr(OffsetMaps, "begin_if_lost", lambda _: self.map_lost)
+        monkeypatch.setattr(OffsetMaps, "write", lambda maps: self._write_map(maps._told))
+
+    def _write_map(self, told: list[MapRun]) -> None:
+        if self.map_away:
+            raise ConnectionLostError("the map is away")
+        self._write([run for *_, run in told])
+        told.clear()
 
     def _write(self, what: Mapping[object, object] | list[object]) -> None:
         if self.away:
@@ -129,6 +139,41 @@ def test_the_map_is_written_before_the_progress(keeper: ProgressKeeper, topics: 
     assert topics.log == [[receipt.run], {T0: standing}]
 
 
+def test_a_map_that_can_not_be_written_holds_back_its_own_partitions_alone(
+    keeper: ProgressKeeper, topics: Topics
+) -> None:
+    standing = Standing(10, 9, 7, translated="why")
+    topics.map_away = True
+    keeper.note({T0: standing, T1: EARLY})
+    keeper.write()
+    keeper.write_now(T1, LATE)
+    with pytest.raises(ConnectionLostError, match="the map is away"):
+        keeper.write_now(("t", 2), standing)
+    assert topics.log == [{T1: EARLY}, {T1: LATE}]
+    assert not keeper.is_all_written({})
+    topics.map_away = False
+    keeper.write()
+    assert topics.log[2:] == [{T0: standing}]
+
+
+def test_where_the_map_was_deleted_progress_says_so_whatever_leases_tell(
+    keeper: ProgressKeeper, topics: Topics
+) -> None:
+    ids = Ids("s", "t")
+    standing = Standing(10, 9, 7, translated="why", source_id=ids.source, target_id=ids.target)
+    other = standing._replace(source_id="of another topic")
+    keeper.note({T0: standing})
+    keeper.write()
+    topics.map_lost = {T0: ids}
+    keeper.write()
+    later = standing._replace(next_offset=12, target_end=9)
+    keeper.note({T0: later, T1: standing})
+    keeper.write()
+    keeper.write_now(T0, other)
+    lost, later_lost = (each._replace(equal_end=OTHERS) for each in (standing, later))
+    assert topics.log == [{T0: standing}, {T0: lost}, {T0: later_lost, T1: standing}, {T0: other}]
+
+
 def test_what_could_not_be_written_is_written_later_unless_there_is_newer(
     keeper: ProgressKeeper, topics: Topics
 ) -> None:
@@ -178,3 +223,13 @@ def test_where_tasks_write_progress_too_nothing_is_written_late(topics: Topics) 
     topics.away = False
     keeper.write()
     assert not topics.log
+
+
+def test_where_tasks_write_progress_too_what_was_lost_is_written_unless_they_have(topics: Topics) -> None:
+    cluster = Cluster(ClusterAddress(alias="b", bootstrap=()))
+    keeper = ProgressKeeper("a->b", cluster, Storage.named("a"), 1, may_write=lambda: True, tries_again=False)
+    keeper.note({T0: EARLY, T1: EARLY})
+    keeper.write()
+    topics.lost, topics.progress = True, {T0: LATE}
+    keeper.write()
+    assert topics.log[1:] == [{T1: EARLY}]
