@@ -6,11 +6,12 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
 from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import AdminClient
 
 from sparkmirror.control.flow_plan import plan_flow
-from sparkmirror.copy.receipt import STOPPED, Receipt
+from sparkmirror.copy.receipt import STOPPED, WAITING, Receipt
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.sync.deletes import is_gone
@@ -26,7 +27,7 @@ from tests.support.kafka_client import (
     topics,
     watermarks,
 )
-from tests.support.local_mirror import LocalMirror, mirroring
+from tests.support.local_mirror import LocalMirror, await_looks, mirroring, no_looks
 from tests.support.source_logs.log_start import remove_records
 from tests.support.topic_admin import topic_configs
 
@@ -60,13 +61,6 @@ def mirrored(pair: Pair, topic: str, folder: Path, extra: Mapping[str, str] | No
         mirror.await_topics(1)
         mirror.catch_up(topic)
         yield mirror
-
-
-def await_looks(mirror: LocalMirror, count: int = 3) -> None:
-    """Whatever a look does is done when the next one but one has begun."""
-    for _ in range(count):
-        looked = mirror.keeper.view.landscape
-        await_condition(lambda before=looked: mirror.keeper.view.landscape is not before, "another look")  # type: ignore[misc]
 
 
 def remote_of(mirror: LocalMirror, topic: str) -> str:
@@ -125,13 +119,19 @@ def test_partitions_of_a_new_topic_are_not_added_to_the_old_ones_copy(pair: Pair
         assert len(watermarks(pair.target, remote_of(mirror, topic))) == 2
 
 
-def test_a_topic_whose_copy_stood_still_is_not_deleted_with_its_source(pair: Pair, topic: str, tmp_path: Path) -> None:
+def test_a_topic_whose_copy_stood_still_is_not_deleted_with_its_source(
+    pair: Pair, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with mirrored(pair, topic, tmp_path, {"sync.topic.deletes.enabled": "true"}) as mirror:
         remote = remote_of(mirror, topic)
-        recreate(pair.source, topic)
-        mirror.round()
-        assert mirror.facts()[topic, 0].name == "source-recreated"
-        delete_topic(pair.source, topic)
+        with no_looks(mirror, monkeypatch):
+            recreate(pair.source, topic)
+            mirror.round()
+            assert mirror.facts()[topic, 0].name == "source-recreated"
+            delete_topic(pair.source, topic)
+            await_condition(lambda: topic not in topics(pair.source), "its end")
+            receipts = mirror.round()
+            assert {(r.kind, r.error.split(" (")[0]) for r in receipts} == {(WAITING, f"the source has no {topic}-0")}
         mirror.await_topics(0)
         await_looks(mirror)
         assert remote in topics(pair.target)
@@ -140,6 +140,33 @@ def test_a_topic_whose_copy_stood_still_is_not_deleted_with_its_source(pair: Pai
         mirror.await_topics(0)
         await_looks(mirror)
         assert remote in topics(pair.target), "also under the next driver"
+
+
+def test_a_topic_is_deleted_with_its_source_and_not_with_another_of_that_name(
+    pair: Pair, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No lease has met the new one, so no fact says that it was there."""
+    keys = {"sync.topic.deletes.enabled": "true", "FLOW.topics": f"{topic}.*"}
+    with mirrored(pair, f"{topic}-stays", tmp_path, keys) as mirror:
+        goes, stays = (remote_of(mirror, f"{topic}-{end}") for end in ("goes", "stays"))
+        create_topic(pair.source, f"{topic}-goes", 1)
+        fill(pair.source, f"{topic}-goes")
+        mirror.await_topics(2)
+        mirror.catch_up(f"{topic}-goes")
+        recreate(pair.source, f"{topic}-stays")
+        await_looks(mirror)
+        for end in ("goes", "stays"):
+            delete_topic(pair.source, f"{topic}-{end}")
+        await_condition(lambda: goes not in topics(pair.target), "the end of the copy")
+        await_looks(mirror)
+        assert stays in topics(pair.target)
+        assert f"{stays} is not deleted, though {topic}-stays is gone: the source topic was deleted and" in caplog.text
+        (step,) = [step for step in plan_flow(mirror.flow).steps if step.topic == stays]
+        assert "made anew" in step.refusal
+    with mirroring(mirror.file) as mirror:
+        mirror.await_topics(0)
+        await_looks(mirror)
+        assert stays in topics(pair.target), "also under the next driver"
 
 
 def test_a_topic_is_gone_only_if_the_very_cluster_says_so_that_it_was_mirrored_from(pair: Pair, topic: str) -> None:

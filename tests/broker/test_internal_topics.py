@@ -19,7 +19,7 @@ from tests.conftest import Pair
 from tests.support.aged_progress import BusyProgress
 from tests.support.command import run_command
 from tests.support.flows import only_flow, write_flow
-from tests.support.kafka_client import await_condition, create_topic, topics
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, topics
 from tests.support.keepers import keeping
 from tests.support.leases import address
 from tests.support.topic_admin import topic_configs
@@ -111,3 +111,23 @@ def test_chunks_of_a_map_that_was_begun_anew_are_the_new_ones_alone(pair: Pair, 
         reader.read()
         standing = Standing(5, 0, 105, translated="why", source_id="", target_id=new.target)
         assert [place for place in places if reader.is_lost(place, standing)] == []
+
+
+def test_who_has_read_a_topic_reads_another_of_its_name_from_its_beginning(pair: Pair, topic: str) -> None:
+    """Spark's workers read progress on from where they were, also when the topic was deleted meanwhile."""
+    storage, (gone, new) = Storage.named(topic), ((topic, 0), (topic, 1))
+    with Cluster(address(pair.target)) as cluster:
+        writer, worker, driver = (ProgressTopic(cluster, storage, 1) for _ in range(3))
+        writer.ensure()
+        writer.write({place: Standing(5, 4, 5) for place in (gone, new)})
+        for place in (gone, new):
+            assert worker.read_place(place) == Standing(5, 4, 5)
+        assert driver.read_on().keys() == {gone, new}
+        delete_topic(pair.target, storage.progress)
+        await_condition(lambda: storage.progress not in topics(pair.target), "the end of the topic")
+        writer.ensure()
+        for end in range(10, 13):  # further than the old one was read
+            writer.write({new: Standing(end, end - 1, end)})
+        assert worker.read_place(gone) is None
+        assert worker.read_place(new) == Standing(12, 11, 12)
+        assert driver.read_on() == {new: Standing(12, 11, 12)}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +16,12 @@ from sparkmirror.control import part
 from sparkmirror.control.discovery import Landscape, Place
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
+from sparkmirror.copy.receipt import SKIPPED, Receipt
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.log import append_batch
+from sparkmirror.offsets import internal_topic
 from sparkmirror.offsets.claims import Claims, lift_halt, write_halt
 from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.offsets.progress import ProgressTopic
@@ -26,8 +31,11 @@ from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, total
 from tests.support.keepers import keeping
-from tests.support.local_mirror import mirroring
+from tests.support.leases import address
+from tests.support.local_mirror import await_looks, mirroring, no_looks
 from tests.support.loopback import METADATA, Loopback
+
+NEW_ID = "00000000-0000-0000-0000-000000000001"  # of a topic
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -220,6 +228,66 @@ def stands(read: Callable[[], Collection[Place]], wanted: Collection[Place]) -> 
         return False
 
 
+def test_who_leads_again_writes_no_old_progress_into_a_topic_that_another_made_anew(
+    pair: Pair, tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_topic(pair.source, topic, 1)
+    write_some(pair, topic, 10)
+    often = {"refresh.topics.interval.seconds": "0.2", "offset.flush.interval.ms": "1", "lease.seconds": "2"}
+    with mirroring(write_flow(tmp_path, pair.source, pair.target, topic, often)) as mirror:
+        mirror.await_topics(1)
+        mirror.catch_up(topic)
+        keeper, storage, place = mirror.keeper, Storage.of(mirror.flow), (topic, 0)
+        with no_looks(mirror, monkeypatch), Cluster(keeper.target.address) as beside:
+            other = Claims(beside, storage, 1)
+            other.refresh()
+            other.lead(1.0)
+            await_condition(lambda: not keeper.view.leads, "the other's lead", 20)
+            lose(pair, storage.progress)
+            progress = ProgressTopic(beside, storage, 1)
+            progress.ensure()
+            newer = keeper.progress.written[place]._replace(next_offset=7, source_id=NEW_ID)
+            progress.write({place: newer})
+            other.release()
+        await_condition(lambda: keeper.view.leads and not keeper._is_stale.is_set(), "the lead", 20)
+        await_looks(mirror)
+        assert ProgressTopic(keeper.target, storage).read()[place] == newer
+        assert keeper.progress.written[place] == newer
+
+
+def test_a_claim_is_the_last_thing_that_a_topic_made_anew_says(
+    pair: Pair, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else whoever reads it half-way draws new producer ids for what it does not say yet."""
+    storage, places = Storage.named(topic), [("x", number) for number in range(3)]
+    with Cluster(address(pair.target)) as cluster, Cluster(address(pair.target)) as beside:
+        led, other = Claims(cluster, storage, 1), Claims(beside, storage, 1)
+        claimed = led.claim_producer_id(), led.claim_origins(places)
+        led.lead(9.0)
+        other.refresh()
+        lose(pair, storage.claims)
+        monkeypatch.setattr(internal_topic, "BATCH_BYTES", 1)  # a batch for each record
+        appended: list[tuple[Any, ...]] = []
+
+        def append(*args: Any) -> int:
+            if len(appended) == 4:
+                raise ConnectionLostError("this one is lost")
+            appended.append(args)
+            return append_batch(*args)
+
+        monkeypatch.setattr(internal_topic, "append_batch", append)
+        with pytest.raises(ConnectionLostError, match="this one is lost"):
+            led.refresh()
+        other.refresh()
+        assert not other.is_claimed
+        monkeypatch.setattr(internal_topic, "append_batch", append_batch)
+        led.refresh()
+        other.refresh()
+        for claims in (led, other):
+            assert claims.claimed == claimed
+            assert (claims.claim_producer_id(), claims.claim_origins(places)) == claimed
+
+
 def test_two_drivers_go_on_under_one_producer_id_when_the_claim_topic_is_lost(
     pair: Pair, tmp_path: Path, topic: str
 ) -> None:
@@ -242,6 +310,59 @@ def test_two_drivers_go_on_under_one_producer_id_when_the_claim_topic_is_lost(
             write_some(pair, topic, 10)
             leader.catch_up(topic)
             assert total(pair.target, f"{first.flow.source.alias}.{topic}") == 20
+
+
+@pytest.mark.parametrize("leader_is_late", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_progress_and_facts_outlive_all_internal_topics_also_where_another_takes_the_lead(
+    pair: Pair, tmp_path: Path, topic: str, leader_is_late: bool
+) -> None:
+    create_topic(pair.source, topic, 1)
+    write_some(pair, topic, 10)
+    file = write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "2"})
+    with contextlib.ExitStack() as stack:
+        other = stack.enter_context(mirroring(file))
+        other.await_topics(1)
+        leader = stack.enter_context(mirroring(file))  # who comes takes the lead
+        leader.await_topics(1)
+        await_condition(lambda: not other.keeper.view.leads, "one leader", 20)
+        leader.catch_up(topic)
+        skipped = Receipt(flow=leader.flow.name, topic=topic, partition=0, kind=SKIPPED, error="one record")
+        leader.ledger.take([skipped])
+        leader.keeper.write_facts()
+        known, claims = dict(leader.keeper.progress.written), leader.keeper._claims
+        leader.keeper.lead._allowed.clear()  # the other is the first to take the lead
+        storage = Storage.of(leader.flow)
+        with claims._lock if leader_is_late else contextlib.nullcontext():
+            for name in (storage.progress, storage.status, storage.claims):
+                lose(pair, name)
+            if leader_is_late:
+                await_condition(lambda: other.keeper._claims.times_anew == 1, "the other to notice", 20)
+        await_condition(lambda: other.keeper.view.leads and not other.keeper._is_stale.is_set(), "its lead", 30)
+        assert other.keeper.progress.written == known
+        assert other.keeper._producer_id == leader.keeper._producer_id
+        assert other.facts()[topic, 0].name == "record-skipped"
+
+
+def test_a_driver_that_leads_on_keeps_its_facts_when_claims_and_facts_are_lost(
+    pair: Pair, tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_topic(pair.source, topic, 1)
+    write_some(pair, topic, 10)
+    with mirroring(write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "2"})) as mirror:
+        mirror.await_topics(1)
+        mirror.catch_up(topic)
+        skipped = Receipt(flow=mirror.flow.name, topic=topic, partition=0, kind=SKIPPED, error="one record")
+        mirror.ledger.take([skipped])
+        mirror.keeper.write_facts()
+        facts = FactsTopic(mirror.keeper.target, Storage.of(mirror.flow))
+        takes = mirror.keeper._claims.takes
+        monkeypatch.setattr(mirror.keeper._facts, "write", lambda *_, **__: None)  # the status topic is away just then
+        lose(pair, Storage.of(mirror.flow).status)
+        lose_claims(pair, mirror.flow)
+        await_condition(lambda: mirror.keeper._claims.takes > takes and mirror.keeper.view.leads, "the lead", 30)
+        monkeypatch.undo()
+        assert mirror.facts()[topic, 0].name == "record-skipped"
+        await_condition(lambda: (topic, 0) in facts.read(), "the fact", 20)
 
 
 def test_who_finds_progress_and_no_claim_waits_for_a_driver_that_may_still_lead(

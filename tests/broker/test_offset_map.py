@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -105,21 +106,27 @@ def test_what_does_not_hold_any_more_is_forgotten(pair: Pair, topic: str, tmp_pa
             assert_exact(maps[topic, partition], source[partition], target[partition])
 
 
-def test_a_lost_map_leaves_only_its_own_part_unknown(pair: Pair, topic: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_running", [False, True])
+def test_a_lost_map_leaves_only_its_own_part_unknown(pair: Pair, topic: str, tmp_path: Path, is_running: bool) -> None:
     create_topic(pair.source, topic, 2)
     file = write_flow(tmp_path, pair.source, pair.target, topic, TRANSLATED)
     write_some(pair.source, topic, 6)
-    with mirroring(file) as mirror:
+    with contextlib.ExitStack() as stack:
+        mirror = stack.enter_context(mirroring(file))
         mirror.await_topics(2)
-        mirror.round(1.2)
+        mirror.catch_up(topic)
         alias = mirror.flow.source.alias
-    before = end_offsets(pair.source, topic)
-    delete_topic(pair.target, Storage.named(alias).offset_map)
-    await_condition(lambda: Storage.named(alias).offset_map not in topics(pair.target), "the end of the topic")
-    with mirroring(file) as mirror:
-        mirror.await_topics(2)
-        write_some(pair.source, topic, 6, first=100)
-        mirror.round(1.2)
+        before = end_offsets(pair.source, topic)
+        if not is_running:
+            stack.close()
+        delete_topic(pair.target, Storage.named(alias).offset_map)
+        await_condition(lambda: Storage.named(alias).offset_map not in topics(pair.target), "the end of the topic")
+        if not is_running:
+            mirror = stack.enter_context(mirroring(file))
+            mirror.await_topics(2)
+        for first in (100, 200):
+            write_some(pair.source, topic, 3, first=first)
+            mirror.catch_up(topic)
     source, target = read_all(pair.source, topic), read_all(pair.target, f"{alias}.{topic}")
     with open_maps(file, pair.target) as maps:
         for partition in (0, 1):

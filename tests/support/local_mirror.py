@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from sparkmirror.control.discovery import Landscape
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.copy.copy import Copy
@@ -127,3 +131,26 @@ def mirroring(file: Path) -> Iterator[LocalMirror]:
         yield mirror
     finally:
         mirror.keeper.stop()
+
+
+def await_looks(mirror: LocalMirror, count: int = 3) -> None:
+    """Whatever a look does is done when the next one but one has begun."""
+    for _ in range(count):
+        looked = mirror.keeper.view.landscape
+        await_condition(lambda before=looked: mirror.keeper.view.landscape is not before, "another look")  # type: ignore[misc]
+
+
+@contextlib.contextmanager
+def no_looks(mirror: LocalMirror, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As with a long refresh.topics.interval.seconds: leases run, and nobody looks at topics meanwhile."""
+    real, may_look, waits = mirror.keeper._discovery.look, threading.Event(), threading.Event()
+
+    def look() -> Landscape:
+        waits.set()
+        assert may_look.wait(30)
+        return real()
+
+    monkeypatch.setattr(mirror.keeper._discovery, "look", look)
+    assert waits.wait(30)
+    yield
+    may_look.set()

@@ -208,7 +208,8 @@ class Discovery:
             made = self._maker.make(new)
             if made is not None:
                 topic_id = format_topic_id(made)
-                self._claims.note_made(new.topic, MadeTopic(topic_id, new.source, source.cluster_id))
+                source_id = _topic_id(source, new.source)
+                self._claims.note_made({new.topic: MadeTopic(topic_id, new.source, source.cluster_id, source_id)})
                 self._claims.note_configs(new.topic, SetConfigs(topic_id, frozenset(new.configs)))
 
         for warning in new.warnings:

@@ -65,8 +65,11 @@ class FactBook:
     def note_trouble(self, place: Place, kind: str, said: str, now: str) -> None:
         """The copy stopped or waits. What only passes has no name, but for acknowledgements that are late."""
         name, error = split_name(said) if kind == STOPPED or said.startswith(FLUSH_TIMEOUT) else ("", said)
-        fact = Fact(kind=kind, name=name, error=error)
-        if self._stops.put(place, fact, now):
+        fact, before = Fact(kind=kind, name=name, error=error), self._stops.facts.get(place)
+        is_news = self._stops.put(place, fact, now)
+        if before and (before.kind, kind) == (STOPPED, WAITING):  # only what was copied ends a stop
+            self._stops.facts[place] = before
+        if is_news:
             log.log(_LEVELS[kind], "flow %s: %s %s: %s", self._flow, place_text(place), kind, fact.said)
 
     def note_going_on(self, place: Place) -> None:

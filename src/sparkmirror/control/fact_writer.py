@@ -41,9 +41,12 @@ class FactWriter:
                 self._complain(error)
             return dict(self._written or {})
 
-    def write(self, facts: Mapping[Place, Fact]) -> None:
-        """Write what differs. What could not be written differs the next time, too."""
+    def write(self, facts: Mapping[Place, Fact], *, looks: bool = False) -> None:
+        """Write what differs. What could not be written differs the next time, too. `looks`: at once whether the topic
+        was lost.
+        """
         with self._lock:
+            self._look_at = 0.0 if looks else self._look_at
             if self._written is None:
                 return
             try:

@@ -67,9 +67,14 @@ class FlowKeeper:
         self._ledger = ledger
         self._changed = changed
         self._aside = Cluster(lead_address(flow))  # the lead is kept whatever others wait for
-        self._claims = Claims(self._aside, self._storage, flow.internal_replication_factor)
+        self._claims = Claims(self._aside, self._storage, flow.internal_replication_factor, self._say_again)
         self.progress = ProgressKeeper(
-            flow.name, self.target, self._storage, flow.internal_replication_factor, tries_again=not flow.by_rows
+            flow.name,
+            self.target,
+            self._storage,
+            flow.internal_replication_factor,
+            may_write=lambda: self.lead.is_sure,
+            tries_again=not flow.by_rows,
         )
         self._syncs = OffsetSyncWriter(flow, self.source, self.target, choose_policy(flow))
         self._unwritten = ""  # why offset syncs are not
@@ -310,7 +315,7 @@ class FlowKeeper:
         """Progress without a claim: that was lost, and a driver that leads by the lost one says it anew. It may still
         write, and under another id nothing would keep it from writing what this one does.
         """
-        if self._claims.has_claim() or not self.progress.has_copied():
+        if self._claims.has_claim() or not (self._claims.has_lost or self.progress.has_copied()):
             return
         now = time.monotonic()
         self._unclaimed_since = self._unclaimed_since or now
@@ -332,17 +337,27 @@ class FlowKeeper:
         return (other.claim_producer_id(),)
 
     def _refresh_progress(self) -> None:
-        if self._is_stale.is_set():
+        if self._is_stale.is_set() and self.view.leads:
             self.progress.read(keep=self._led_last)
             self._discovery.expect(topic for topic, _ in self.progress.written)
             self._is_stale.clear()
             self._changed()
 
     def _read_facts(self) -> Mapping[Place, Fact]:
-        """The ledger goes on from what the driver before has written."""
-        facts = self._facts.read()
-        self._ledger.begin_with(self.flow.name, facts)
-        return facts
+        """The ledger goes on from what the driver before has written; if that was this one, from what it knows."""
+        found = self._facts.read()
+        if not self._claims.led_last:
+            self._ledger.begin_with(self.flow.name, found)
+        return self._ledger.facts(self.flow.name)
+
+    def _say_again(self) -> bool:
+        """The claim topic was made anew, perhaps progress and facts as well. Whoever takes the lead next reads them."""
+        if not self.lead.is_sure or self._is_stale.is_set():
+            return False
+        if not self.progress.write():
+            raise ConnectionLostError("progress can't be written, and whoever takes the lead next reads it")
+        self._facts.write(self._ledger.facts(self.flow.name), looks=True)
+        return True
 
     def _prepare_lead(self) -> None:
         """Another driver may have written since. Progress is read before the first lease."""

@@ -26,7 +26,7 @@ from sparkmirror.sync.topics import TopicMaker, left_out_text
 from sparkmirror.topology.acls import OPERATIONS, Acl
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.factors import why_impossible
-from sparkmirror.topology.incarnation import find_others, why_stopped
+from sparkmirror.topology.incarnation import find_kept, find_others
 from sparkmirror.topology.internal_topics import (
     InternalTopicPlan,
     lacking_configs,
@@ -103,15 +103,15 @@ class _Planner:
         has_claims = storage.claims in self._there.topics
         self._memory = read_memory(target, storage) if has_claims else TopicMemory()
         self._facts = FactsTopic(target, storage).read() if storage.status in self._there.topics else {}
-        self._held = self._find_held(storage)
+        has_progress = storage.progress in self._there.topics
+        self._standings = ProgressTopic(target, storage).read() if has_progress else {}
+        self._held = self._find_held()
         self._notes: list[str] = []
 
-    def _find_held(self, storage: Storage) -> dict[str, str]:
+    def _find_held(self) -> dict[str, str]:
         """Remote topics that are not the copies of their source topics any more, and are left as they are."""
         remotes = {pair.topic: pair.remote for pair in self._topics.pairs if pair.present}
-        progress = ProgressTopic(self._target, storage)
-        standings = progress.read() if storage.progress in self._there.topics else {}
-        others = find_others(read_ids(remotes, self._here, self._there), standings, self._facts)
+        others = find_others(read_ids(remotes, self._here, self._there), self._standings, self._facts)
         return {remotes[topic]: why for topic, why in others.items()}
 
     def plan(self) -> FlowPlan:
@@ -186,10 +186,13 @@ class _Planner:
             return
         ids = {topic.name: format_topic_id(topic.topic_id) for topic in self._there.topics.values()}
         made = self._memory.made_from(self._here.cluster_id, ids)
-        for remote, topic in plan_deletes(made, self._here.topics, self._there.topics, self._selector).items():
+        sources = {remote: one.source for remote, one in made.items()}
+        gone = plan_deletes(sources, self._here.topics, self._there.topics, self._selector)
+        last_ids = {topic: made[remote].source_id for remote, topic in gone.items()}
+        kept = find_kept(last_ids, self._standings, self._facts)
+        for remote, topic in gone.items():
             if is_gone(self._source, topic, self._here.cluster_id):
-                stops = (why_stopped(fact) for (name, _), fact in self._facts.items() if name == topic)
-                yield self._change(DELETE, remote, f"{topic} is gone", {}, next(filter(None, stops), ""))
+                yield self._change(DELETE, remote, f"{topic} is gone", {}, kept.get(topic, ""))
 
     def _change(self, action: str, topic: str, detail: str, values: Mapping[str, object], refusal: str = "") -> Step:
         why = refusal or self._held.get(topic, "")

@@ -7,7 +7,7 @@ and after them. An id never comes again: one that progress knew before is that o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.lead import Lead
@@ -17,7 +17,7 @@ from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import fetch_epoch_ends
 from sparkmirror.net.topics import fetch_topic_ids, read_ids
 from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
-from sparkmirror.topology.incarnation import TopicIds, find_others, find_unproven, why_not_same, why_stopped
+from sparkmirror.topology.incarnation import TopicIds, find_kept, find_others, find_unproven, why_not_same, why_stopped
 from sparkmirror.topology.standing import Standing
 
 Leaders = Mapping[Place, Leader]
@@ -86,12 +86,10 @@ class IncarnationGuard:
         """Why it is not proven that both topics are those that were mirrored, and that nothing of them stands still."""
         return find_unproven(self._fetch_ids(remotes), self._standings(), self._facts())
 
-    def find_stopped(self, topics: Collection[str]) -> dict[str, str]:
-        """Of source topics, those of which a partition stands still."""
+    def find_kept(self, last_ids: Mapping[str, str]) -> dict[str, str]:
+        """Why remote topics outlive their source topics; `last_ids`: of these, as they were last seen."""
         self.require_lead()
-        return {
-            topic: why for (topic, _), fact in self._facts().items() if topic in topics and (why := why_stopped(fact))
-        }
+        return find_kept(last_ids, self._standings(), self._facts())
 
     def _fetch_ids(self, remotes: Mapping[str, str]) -> dict[str, TopicIds]:
         self.require_lead()

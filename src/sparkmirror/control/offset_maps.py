@@ -41,9 +41,21 @@ class OffsetMaps:
             for place, standing in standings.items()
         }
 
-    def write(self, runs: Iterable[MapRun]) -> None:
-        """What could not be written is written with the next. Before progress: that never says more than the map."""
+    def tell(self, runs: Iterable[MapRun]) -> None:
+        """To be written with the next `write`."""
         self._told += runs
+
+    def begin_if_lost(self) -> dict[Place, Ids]:
+        """Begin anew where the topic was deleted: the partitions whose runs were lost with it."""
+        topic = self._topic
+        known = topic.known_ids() if topic else {}
+        if topic is None or not (known or self._is_made) or not topic.remake_if_lost():
+            return {}
+        self._topic, self._is_made = None, True
+        return known
+
+    def write(self) -> None:
+        """What could not be written is written with the next. Before progress: that never says more than the map."""
         if self._told:
             topic = self._open()
             for place, ids, run in self._told:

@@ -108,11 +108,12 @@ class StateKeeper:
         if plan.writes.get(CLAIMS):
             self._topics.write(CLAIMS, plan.writes[CLAIMS])
         claims.refresh()
-        if claims.leader is None:
+        if claims.leader is None or claims.leader.unsure:  # a driver that restored the topic may be about to lead
             tell(f"nothing says who leads flow {self._flow.name}: waiting {watch_s:.0f} s for a driver that does")
             leader = self._await_leader(watch_s)
             if leader:
                 return leader
+        if claims.leader is None:
             claims.note_unknown_leader(self._next_generation(state), longest_lease_s(self._flow.lease_s))
         for section in (OFFSET_MAP, CHECKPOINTS, PROGRESS):
             records = plan.writes.get(section)

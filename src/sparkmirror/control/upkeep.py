@@ -21,9 +21,9 @@ from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.internal_topics import complete_configs
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
-from sparkmirror.net.topics import delete_topic
+from sparkmirror.net.topics import delete_topic, topic_ids
 from sparkmirror.offsets.claims import Claims
-from sparkmirror.offsets.topic_memory import SetConfigs
+from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs
 from sparkmirror.sync.acls import AclSync
 from sparkmirror.sync.configs import ConfigSync
 from sparkmirror.sync.deletes import is_gone, plan_deletes
@@ -212,11 +212,13 @@ class Upkeep:
         """Only what was gone at the last look, too: by now nobody copies it any more."""
         ids = {topic.name: format_topic_id(topic.topic_id) for topic in there.topics.values()}
         made = self._claims.memory.made_from(here.cluster_id, ids)
-        gone = plan_deletes(made, here.topics.keys(), there.topics.keys(), self._selector)
+        self._note_seen(made, here)
+        sources = {remote: one.source for remote, one in made.items()}
+        gone = plan_deletes(sources, here.topics.keys(), there.topics.keys(), self._selector)
         due = gone.keys() & self._missed
-        stopped = self._guard.find_stopped({gone[remote] for remote in due})
+        kept = self._guard.find_kept({gone[remote]: made[remote].source_id for remote in due})
         for remote in due:
-            if why := stopped.get(gone[remote]):
+            if why := kept.get(gone[remote]):
                 self._say(f"end of {remote}", f"topic {remote} is not deleted, though {gone[remote]} is gone: {why}")
             elif is_gone(self._source, gone[remote], here.cluster_id):
                 self._guard.require_lead()
@@ -224,3 +226,15 @@ class Upkeep:
                 deleted[gone[remote]] = ids[remote]
                 log.info("flow %s: topic %s deleted, as %s is gone", self._flow.name, remote, gone[remote])
         self._missed = set(gone)
+
+    def _note_seen(self, made: Mapping[str, MadeTopic], here: Metadata) -> None:
+        """Source topics as they are, for the time when they are gone."""
+        ids = topic_ids(here.topics.values())
+        news = {
+            remote: replace(one, source_id=ids[one.source])
+            for remote, one in made.items()
+            if ids.get(one.source, one.source_id) != one.source_id
+        }
+        if news:
+            self._guard.require_lead()
+            self._claims.note_made(news)

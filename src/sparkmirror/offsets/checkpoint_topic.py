@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.checkpoints import Checkpoint, encode_key, encode_value, is_value, parse_record
-from sparkmirror.offsets.internal_topic import InternalTopic
+from sparkmirror.offsets.internal_topic import Cursors, InternalTopic
 
 _LENGTH = 2  # bytes of a group's length, before it
 
@@ -21,17 +21,16 @@ class CheckpointTopic:
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self._topic = InternalTopic(cluster, name, partitions=1, replication_factor=-1)
-        self._next: dict[int, int] = {}
+        self._seen = Cursors()
         self._last: dict[bytes, dict[bytes, tuple[bytes, int]]] = {}  # by group, and by key
-        self._id = ""
 
     def read_on(self) -> None:
         """Take in what was written since the last time; all, if the topic was made anew."""
-        topic_id = self._topic.fetch_id()
-        if topic_id != self._id:
-            self._id, self._next, self._last = topic_id, {}, {}
-        for record in self._topic.read(self._next, [0]):
-            self._next[record.partition] = record.offset + 1
+        is_same, records = self._topic.read_news(self._seen, [0])
+        if not is_same:
+            self._last.clear()
+        for record in records:
+            self._seen.next[record.partition] = record.offset + 1
             key, value = record.key, record.value
             if key and value and is_value(value):
                 group = key[_LENGTH : _LENGTH + int.from_bytes(key[:_LENGTH])]

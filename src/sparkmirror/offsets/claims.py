@@ -20,7 +20,8 @@ and process id, since when it leads, and how far the copy was when it last looke
 
 A topic that was deleted and made anew says nothing of all that, and drivers that believe in two logs would write under
 two ids. So whoever notices it leads no more. One that led writes at once what the old topic said, the same producer id
-above all, and that nobody leads; others wait for that (see control/flow).
+above all, and that nobody leads; others wait for that (see control/flow). The claim comes last,
+so a topic that has one says all.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import platform
 import threading
 import time
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kafka.protocol.producer import InitProducerIdRequest
@@ -91,9 +92,20 @@ class Leadership:
 
 
 class Claims:
-    """One driver's view of a flow's claim topic."""
+    """One driver's view of a flow's claim topic.
 
-    def __init__(self, cluster: Cluster, storage: Storage, replication_factor: int) -> None:
+    `say_again`: called where this driver led and the topic was made anew, before others read in it that nobody leads.
+    False: another may have led since, so it is left to them.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        storage: Storage,
+        replication_factor: int,
+        say_again: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._say_again = say_again
         self.driver = uuid.uuid4().hex
         self.leader: Leadership | None = None
         self.before: Leadership | None = None  # whoever led when this driver took the lead
@@ -158,14 +170,22 @@ class Claims:
         return self.is_claimed
 
     @property
+    def has_lost(self) -> bool:
+        """Whether this driver has read claims that the topic, made anew, does not say yet."""
+        return bool(self._lost)
+
+    @property
     def is_claimed(self) -> bool:
         """Whether a producer id is known to be claimed for the flow."""
         return self._producer_id is not None
 
     def _restore(self) -> None:
-        """Say what the topic said before it was made anew; first that nobody leads, so no claim is read without."""
+        """Say what the topic said before it was made anew. First that nobody leads, and the flow's claim last: that may
+        take several batches, and whoever reads the claim takes all for said.
+        """
         unknown = self._leader_value(released=True, unsure=True)
-        self._append((self._leader_key, _dump(unknown)), *self._lost.items())
+        last_claims = sorted(self._lost.items(), key=lambda record: _is_flows_claim(record[0]))
+        self._append((self._leader_key, _dump(unknown)), *last_claims)
 
     def claim_origins(self, places: Collection[Place]) -> dict[Place, int]:
         """Producer ids of single partitions: those claimed first, ours or not."""
@@ -192,9 +212,9 @@ class Claims:
         self._say(released=False)
         self.refresh()
 
-    def note_made(self, topic: str, made: MadeTopic) -> None:
-        """The mirror made this remote topic, so it may raise its limits."""
-        self._append((_dump({"made": topic}), _dump(made.to_value())))
+    def note_made(self, made: Mapping[str, MadeTopic]) -> None:
+        """The mirror made these remote topics, so it may raise their limits."""
+        self._append(*((_dump({"made": topic}), _dump(one.to_value())) for topic, one in made.items()))
         self.refresh()
 
     def note_configs(self, topic: str, configs: SetConfigs) -> None:
@@ -233,6 +253,8 @@ class Claims:
                 self._begin_anew()
                 topic_id, _, records = self._read_on(0)
             self._take(topic_id, records)
+            if self._led_lost and not self.is_claimed:
+                self._led_lost = self._say_again()
             if self._led_lost and not self.is_claimed:
                 self._restore()
                 topic_id, _, records = self._read_on(self._next)
@@ -431,6 +453,11 @@ def draw_producer_id(cluster: Cluster) -> int:
             what = f"cluster {cluster.address.alias} gives no producer id"
             raise refused(cluster.address, what, answer.error_code, Right("IDEMPOTENT_WRITE", CLUSTER))
         time.sleep(CLAIM_RETRY_S)  # the coordinator is loading; it can only be asked again
+
+
+def _is_flows_claim(key: bytes) -> bool:
+    parsed = parse_object(key)
+    return "claim" in parsed and "origin" not in parsed
 
 
 def _parse_place(value: object) -> Place | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kafka.partitioner.default import murmur2
@@ -37,6 +38,19 @@ class InternalRecord(NamedTuple):
     timestamp_ms: int
 
 
+@dataclass(slots=True)
+class Cursors:
+    """How far a topic was read, by partition, and which topic of its name that was."""
+
+    topic_id: str = ""
+    next: dict[int, int] = field(default_factory=dict)
+
+    def are_of(self, topic_id: str, ends: Mapping[int, int]) -> bool:
+        """Whether they may be of a topic with this id and these ends; an older broker does not say its id."""
+        is_other = bool(self.topic_id and topic_id) and topic_id != self.topic_id
+        return not is_other and all(self.next.get(partition, 0) <= end for partition, end in ends.items())
+
+
 class InternalTopic:
     """Blocking; one user at a time."""
 
@@ -53,7 +67,7 @@ class InternalTopic:
         self._cluster = cluster
         self._shape = TopicShape(name, partitions, replication_factor, configs or COMPACTED, SPARE)
         self._info: TopicInfo | None = None
-        self._ensured_id = ""
+        self.known_id = ""  # of the topic that was last ensured, or that its user has read
 
     def ensure(self) -> None:
         """Create the topic or give it what it lacks, and wait until its leaders know that they lead."""
@@ -66,7 +80,7 @@ class InternalTopic:
             if time.monotonic() > deadline:
                 raise ConnectionLostError(f"{self._cluster.address.alias}: {self.name} has no leader")
             time.sleep(0.05)  # a new topic's leader is known by asking again, there is no event
-        self._ensured_id = format_topic_id(self._bounds()[0].topic_id)
+        self.known_id = format_topic_id(self._bounds()[0].topic_id)
 
     def is_gone(self) -> bool:
         """Not only without a leader: the brokers know no topic of this name."""
@@ -74,13 +88,13 @@ class InternalTopic:
         return info is None or info.error == codes.UNKNOWN_TOPIC_OR_PARTITION
 
     def remake_if_lost(self) -> bool:
-        """Whether the topic is not the one that was ensured, so that nothing stands in it. Made, if nobody has."""
-        before = self._ensured_id
+        """Whether the topic is not the known one, so that nothing of that stands in it. Made, if nobody has."""
+        before = self.known_id
         if self.is_gone():
             self.ensure()
             return True
-        self._ensured_id = self.fetch_id()
-        return bool(before and self._ensured_id) and self._ensured_id != before
+        self.known_id = self.fetch_id()
+        return bool(before and self.known_id) and self.known_id != before
 
     def is_there(self) -> bool:
         return self._info is not None or self._lookup() is not None
@@ -108,14 +122,22 @@ class InternalTopic:
     def partition_of(self, key: bytes) -> int:
         return int(murmur2(key) & 0x7FFFFFFF) % len(self._get().leaders)
 
-    def read(
-        self, start: Mapping[int, int] | None = None, partitions: Collection[int] | None = None
-    ) -> Iterator[InternalRecord]:
-        """All records up to the ends as they are now, from `start` or each partition's beginning."""
+    def read(self, partitions: Collection[int] | None = None) -> Iterator[InternalRecord]:
+        """All records up to the ends as they are now."""
+        yield from self._read(*self._bounds(partitions))
+
+    def read_news(
+        self, seen: Cursors, partitions: Collection[int] | None = None
+    ) -> tuple[bool, Iterator[InternalRecord]]:
+        """What was written since, and whether the topic is the one that was read; if not, `seen` begins anew."""
         info, bounds = self._bounds(partitions)
-        yield from self._read(
-            info, {p: (max(begin, (start or {}).get(p, 0)), end) for p, (begin, end) in bounds.items()}
-        )
+        topic_id = format_topic_id(info.topic_id)
+        is_same = seen.are_of(topic_id, {p: end for p, (_, end) in bounds.items()})
+        if not is_same:
+            seen.next.clear()
+        seen.topic_id = topic_id or seen.topic_id
+        spans = {p: (max(begin, seen.next.get(p, 0)), end) for p, (begin, end) in bounds.items()}
+        return is_same, self._read(info, spans)
 
     def read_last(self, partition: int, count: int) -> Iterator[InternalRecord]:
         """What stands at the last `count` offsets of one partition."""

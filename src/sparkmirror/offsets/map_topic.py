@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from sparkmirror.errors import MirrorError
+from sparkmirror.errors import ConnectionLostError, MirrorError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.internal_topic import UNREADABLE, InternalRecord, InternalTopic, newest
+from sparkmirror.offsets.internal_topic import UNREADABLE, Cursors, InternalRecord, InternalTopic, newest
 from sparkmirror.offsets.offset_map import OffsetMap, equal_map
 from sparkmirror.offsets.run_book import RunBook
 from sparkmirror.offsets.runs import SPAN_BYTES, Chunk, Span, parse_chunk, parse_span
@@ -77,7 +77,7 @@ class OffsetMapTopic:
 
     def __init__(self, cluster: Cluster, storage: Storage, replication_factor: int = -1) -> None:
         self._alias = storage.source
-        self._next: dict[int, int] = {}
+        self._seen = Cursors()
         self._known: dict[Place, _Known] = {}
         self._books: dict[Place, RunBook] = {}
         self._unwritten: dict[bytes, bytes | None] = {}
@@ -89,15 +89,33 @@ class OffsetMapTopic:
     def ensure(self) -> None:
         self._topic.ensure()
 
+    def remake_if_lost(self) -> bool:
+        return self._topic.remake_if_lost()
+
+    def known_ids(self) -> dict[Place, Ids]:
+        """The partitions that something is known of."""
+        return {place: known.ids for place, known in self._known.items()}
+
     # -- reading
 
     def read(self) -> None:
         """Bring what is known up to the topic's end. It is made with the first run that is written."""
         if not self._topic.is_there():
             return
-        for record in newest(map(_keep_head, self._topic.read(self._next))):
-            self._next[record.partition] = record.offset + 1
+        is_same, records = self._topic.read_news(self._seen)
+        if not is_same:
+            self._begin_anew()
+        for record in newest(map(_keep_head, records)):
+            self._seen.next[record.partition] = record.offset + 1
             self._note(record)
+        self._topic.known_id = self._topic.known_id or self._seen.topic_id
+
+    def _begin_anew(self) -> None:
+        """What is known stood in a topic that is gone. Who writes is told: see `remake_if_lost`."""
+        if self._books:
+            raise ConnectionLostError(f"{self._topic.name} was deleted and made anew")
+        self._known.clear()
+        self._load.cache_clear()
 
     def _note(self, record: InternalRecord) -> None:
         parsed = parse_key(record.key, self._alias)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Collection, Mapping
 
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.internal_topic import UNREADABLE, InternalTopic, newest
+from sparkmirror.offsets.internal_topic import UNREADABLE, Cursors, InternalTopic, newest
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import CONNECTOR, Storage
 
@@ -79,7 +79,7 @@ class ProgressTopic:
 
     def __init__(self, cluster: Cluster, storage: Storage, replication_factor: int = -1) -> None:
         self._storage = storage
-        self._next: dict[int, int] = {}
+        self._seen = Cursors()
         self._found: dict[tuple[str, int], Standing] = {}
         self._topic = InternalTopic(
             cluster,
@@ -96,9 +96,11 @@ class ProgressTopic:
 
     def read(self) -> dict[tuple[str, int], Standing]:
         """The newest progress of each partition."""
-        self._next.clear()
+        self._seen.next.clear()
         self._found.clear()
-        return self.read_on()
+        found = self.read_on()
+        self._topic.known_id = self._seen.topic_id
+        return found
 
     def read_on(self) -> dict[tuple[str, int], Standing]:
         """The same, but only what was written since the last time is read."""
@@ -111,8 +113,11 @@ class ProgressTopic:
         return self._found.get(place)
 
     def _read_on(self, partitions: Collection[int] | None) -> None:
-        for record in newest(self._topic.read(self._next, partitions)):
-            self._next[record.partition] = record.offset + 1
+        is_same, records = self._topic.read_news(self._seen, partitions)
+        if not is_same:
+            self._found.clear()
+        for record in newest(records):
+            self._seen.next[record.partition] = record.offset + 1
             parsed = parse_record(record.key, record.value, self._storage.source, self._storage.connector)
             if parsed and parsed[1] is not None:
                 self._found[parsed[0]] = parsed[1]

@@ -12,7 +12,7 @@ one there is, so what holds of the new one (where its log begins, its configurat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from sparkmirror.topology.fact import Fact
@@ -99,5 +99,22 @@ def find_unproven(
     return found
 
 
-def _places_of(topics: Mapping[str, TopicIds], places: Iterable[Place]) -> list[Place]:
+def find_kept(
+    last_ids: Mapping[str, str], standings: Mapping[Place, Standing], facts: Mapping[Place, Fact]
+) -> dict[str, str]:
+    """Source topics that are gone, and why their remote topics stay: what went need not be what was copied.
+
+    `last_ids`: by source topic, the id with which it was last seen.
+    """
+    found = {topic: "it is not known which topic of that name went" for topic, id_ in last_ids.items() if not id_}
+    for place in _places_of(last_ids, {*standings, *facts}):
+        why, known = why_stopped(facts.get(place)), standings.get(place)
+        if known and not why:
+            why = why_not_same(known, TopicIds(last_ids[place[0]], known.target_id))
+        if why:
+            found[place[0]] = why
+    return found
+
+
+def _places_of(topics: Collection[str], places: Iterable[Place]) -> list[Place]:
     return [place for place in places if place[0] in topics]

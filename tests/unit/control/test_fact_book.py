@@ -70,3 +70,13 @@ def test_what_the_driver_finds_is_said_when_it_comes_and_goes(caplog: pytest.Log
         "flow A->B: topic t noted: partition-count: more",
         "flow A->B: topic t: partition-count is over",
     ]
+
+
+def test_a_stop_ends_with_what_is_copied_and_not_with_what_only_waits() -> None:
+    """What is removed from the target rests on it, and the source topic may be gone meanwhile."""
+    book = FactBook("A->B")
+    book.note_trouble(PLACE, STOPPED, "source-recreated: it was made anew", "10:00")
+    book.note_trouble(PLACE, WAITING, "the source has no t-0", "11:00")
+    assert book.worst()[PLACE] == Fact(kind=STOPPED, name="source-recreated", error="it was made anew", since="10:00")
+    book.note_going_on(PLACE)
+    assert not book.worst()

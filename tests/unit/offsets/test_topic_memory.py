@@ -12,9 +12,9 @@ from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs, TopicMemory
 
 def test_it_holds_for_the_topic_of_that_id_alone() -> None:
     memory = TopicMemory()
-    memory.note({"made": "a.t"}, json.loads(json.dumps(MadeTopic("id-1", "t", "cluster").to_value())))
+    memory.note({"made": "a.t"}, json.loads(json.dumps(MadeTopic("id-1", "t", "cluster", "id-0").to_value())))
     memory.note({"configs": "a.t"}, json.loads(json.dumps(SetConfigs("id-1", frozenset({"k"})).to_value())))
-    assert memory.made == {"a.t": MadeTopic("id-1", "t", "cluster")}
+    assert memory.made == {"a.t": MadeTopic("id-1", "t", "cluster", "id-0")}
     assert memory.is_made("a.t", "id-1") and not memory.is_made("a.t", "id-2") and not memory.is_made("a.u", "id-1")
     assert set(memory.names_set("a.t", "id-1")) == {"k"}
     assert not memory.names_set("a.t", "id-2") and not memory.names_set("a.u", "id-1")

@@ -10,6 +10,7 @@ from sparkmirror.topology.incarnation import (
     OTHER_LOGS,
     Place,
     TopicIds,
+    find_kept,
     find_others,
     find_unproven,
     why_another,
@@ -89,3 +90,23 @@ def test_of_whole_topics(
     """One partition proves that the topics are the same, and one is enough for another."""
     assert bool(find_others({"x": ids}, standings, known)) is others
     assert bool(find_unproven({"x": ids}, standings, known)) is unproven
+
+
+@pytest.mark.parametrize(
+    ("last_id", "standing", "fact", "why"),
+    [
+        ("s", KNOWN, None, ""),
+        ("s", None, None, ""),  # nothing was copied
+        ("s2", KNOWN, None, "made anew"),
+        ("", KNOWN, None, "no ids"),
+        ("", None, None, "not known which"),
+        ("s", Standing(10), None, "does not say which"),
+        ("s", KNOWN, Fact(kind="stopped", name="gap", error="1..2"), "stands still"),
+    ],
+)
+def test_a_copy_ends_only_with_the_topic_that_it_was_made_of(
+    last_id: str, standing: Standing | None, fact: Fact | None, why: str
+) -> None:
+    standings = {("x", 0): standing} if standing else {}
+    found = find_kept({"x": last_id}, standings, {("x", 1): fact} if fact else {})
+    assert found.keys() == ({"x"} if why else set()) and why in found.get("x", "")
