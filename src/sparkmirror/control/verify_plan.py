@@ -24,7 +24,7 @@ from sparkmirror.copy.receipt import NOTED
 from sparkmirror.net.cluster import Cluster, Leader, Metadata
 from sparkmirror.net.configs import Described, describe_topic_configs
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
-from sparkmirror.offsets.claims import read_producers
+from sparkmirror.offsets.claims import read_claims
 from sparkmirror.offsets.map_topic import OffsetMapTopic
 from sparkmirror.offsets.offset_map import OffsetMap, equal_map
 from sparkmirror.offsets.progress import ProgressTopic
@@ -108,8 +108,9 @@ class _Planner:
         standings = progress.read_on() if progress else {}
         ends = self._ask_ends(here, remotes, theirs, target_ends, since_ms)
         facts = read_facts(self._target, there, self._flow)
-        self._producer_id, self._origins = self._read_producers(there)
-        self._skip = self._find_other_way(here)
+        mine = read_claims(self._target, self._storage) if self._storage.claims in there.topics else None
+        self._producer_id, self._origins = mine.claimed if mine else (None, {})
+        self._skip = tuple(sorted(self._find_other_way(here) | (mine.skipped if mine else set())))
         self._maps = self._read_maps(there, standings.values())
         configs = self._describe(pairs)
         partitions = []
@@ -148,16 +149,12 @@ class _Planner:
             since=since,
         )
 
-    def _read_producers(self, there: Metadata) -> tuple[int | None, dict[Place, int]]:
-        return read_producers(self._target, self._storage) if self._storage.claims in there.topics else (None, {})
-
-    def _find_other_way(self, here: Metadata) -> tuple[int, ...]:
-        """Where names stay both ways: whose batches on the source came from the target."""
+    def _find_other_way(self, here: Metadata) -> set[int]:
+        """Where names stay both ways: whose batches on the source came from the target, as the flow back says it."""
         theirs = Storage.named(self._flow.target.alias, self._flow.naming.internal_prefix)
         if not self._flow.naming.is_mutual or theirs.claims not in here.topics:
-            return ()
-        producer_id, _ = read_producers(self._source, theirs)
-        return () if producer_id is None else (producer_id,)
+            return set()
+        return read_claims(self._source, theirs).every_id
 
     def _read_maps(self, there: Metadata, standings: Iterable[Standing]) -> OffsetMapTopic | None:
         """Behind progress, so that it says at least as much."""

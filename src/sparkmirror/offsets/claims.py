@@ -11,6 +11,7 @@ one partition's log, whose order is the same for everybody:
          4  {"made":"a.orders"}      {"topic_id":"5d…",…}      <- see topic_memory
          5  {"origin":["x",0],…}     {"producer_id":4002}      <- of x-0 alone, which shares a target partition
          6  {"halt":"a"}             {"by":"ops@host1",…}      <- see halts
+         7  {"skip":5000}            {}                        <- what the flow from the target wrote with, ever
 
 A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation (in
 a topic that was lost and restored, its offset and `base`, so that generations never come again). A
@@ -107,6 +108,9 @@ class Claims:
         self._producer_id: int | None = None
         self._origins: dict[Place, int] = {}
         self.drawn: set[int] = set()  # producer ids that this driver drew
+        self.every_id: set[int] = set()  # that was ever claimed here, whether it holds or not
+        self.skipped: set[int] = set()  # as the topic says it
+        self.has_led = False  # somebody has led under the claim that holds
         self.memory = TopicMemory()
         self.times_anew = 0  # times that the topic was found to be made anew
         self._topic_id = ""
@@ -202,6 +206,11 @@ class Claims:
         self._append((_dump({"configs": topic}), _dump(configs.to_value())))
         self.refresh()
 
+    def note_skipped(self, producer_ids: Iterable[int]) -> None:
+        """What these wrote on the source came from the target, and is never copied back."""
+        self._append(*((_dump({"skip": each}), _dump({})) for each in sorted(producer_ids)))
+        self.refresh()
+
     def release(self) -> None:
         """Leave the lead to whoever stands by."""
         self._say(released=True)
@@ -262,6 +271,7 @@ class Claims:
         self._base = max(self._base, self.leader.generation + UNSEEN if self.leader else 0)
         self._lost, self._led_lost = self._lost | self._kept, self._led_lost or self.leads()
         self._kept, self._origins, self.memory = {}, {}, TopicMemory()
+        self.skipped, self.has_led = set(), False
         self._producer_id = self.leader = self.before = self.halt = None
         self._next, self._topic_id, self.rested = 0, "", -1
 
@@ -302,6 +312,7 @@ class Claims:
         if record.key and "leader" not in key:
             self._keep(record.key, record.value)
         if "claim" in key and isinstance(claimed, int):
+            self.every_id.add(claimed)
             origin = _parse_place(key.get("origin"))
             if origin:
                 self._origins.setdefault(origin, claimed)
@@ -309,6 +320,8 @@ class Claims:
                 self._producer_id = claimed
         elif key.get("halt") == self._source:
             self.halt = parse_halt(value, record.offset)
+        elif isinstance(skipped := key.get("skip"), int):
+            self.skipped.add(skipped)
         else:
             note_in_memory(self.memory, record)
             if leader := parse_leadership(record, self._source):
@@ -322,6 +335,7 @@ class Claims:
 
     def _note_leader(self, leader: Leadership) -> None:
         self._base = max(self._base, leader.base)
+        self.has_led |= self.is_claimed and not leader.unsure
         led, earlier = self.leads(), self.leader
         self.leader = follow(earlier, leader)
         if self.leads() and not led:
@@ -351,11 +365,11 @@ def read_leader(cluster: Cluster, storage: Storage) -> tuple[Leadership | None, 
     return leader, halt
 
 
-def read_producers(cluster: Cluster, storage: Storage) -> tuple[int | None, dict[Place, int]]:
-    """The flow's producer id and those of single partitions, for an outsider: it claims nothing."""
+def read_claims(cluster: Cluster, storage: Storage) -> Claims:
+    """What a flow's claim topic says, for an outsider: it claims nothing."""
     claims = Claims(cluster, storage, -1)
     claims.refresh()
-    return claims.claimed
+    return claims
 
 
 def write_halt(cluster: Cluster, storage: Storage, replication_factor: int, *, by: str, why: str) -> Halt:
