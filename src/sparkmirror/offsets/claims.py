@@ -22,6 +22,9 @@ and process id, since when it leads, and how far the copy was when it last looke
 A topic that was deleted and made anew says nothing of all that, and drivers that believe in two logs would write under
 two ids. So whoever notices it leads no more. One that led writes at once what the old topic said, the same producer id
 above all, and that nobody leads; others wait for that (see control/flow).
+
+A topic that was not compacted may have lost records by age. Who leads says them again. If another claim stands in the
+log then and the one that is known does not, whoever comes follows that one: so must all, as if the topic was made anew.
 """
 
 from __future__ import annotations
@@ -115,6 +118,7 @@ class Claims:
         self.times_anew = 0  # times that the topic was found to be made anew
         self._topic_id = ""
         self._kept: dict[bytes, bytes] = {}  # all but who leads, as it was written
+        self._kept_at: dict[bytes, int] = {}  # the offset of each
         self._lost: dict[bytes, bytes] = {}  # the same of a topic that was made anew since
         self._led_lost = False  # whether this driver led by that one
         self._next = 0
@@ -237,17 +241,41 @@ class Claims:
     def refresh(self) -> None:
         """Read what was written since; all, where the topic was made anew."""
         with self._lock:
-            topic_id, end, records = self._read_on(self._next)
+            topic_id, begin, end, records = self._read_on(self._next)
             if end < self._next or (self._topic_id and topic_id and topic_id != self._topic_id):
                 self._begin_anew()
-                topic_id, _, records = self._read_on(0)
+                self._topic.ensure()  # somebody else may have made it as any other topic
+                topic_id, begin, _, records = self._read_on(0)
             self._take(topic_id, records)
+            self._heed_loss(begin)
             if self._led_lost and not self.is_claimed:
                 self._restore()
-                topic_id, _, records = self._read_on(self._next)
-                self._take(topic_id, records)
+                self._take_rest()
 
-    def _read_on(self, first: int) -> tuple[str, int, Iterable[InternalRecord]]:
+    def _take_rest(self) -> None:
+        topic_id, _, _, records = self._read_on(self._next)
+        self._take(topic_id, records)
+
+    def _heed_loss(self, begin: int) -> None:
+        """The log begins behind something that it must keep: see above."""
+        gone = {key: value for key, value in self._kept.items() if self._kept_at[key] < begin}
+        if not gone:
+            return
+        if self._first_claim(begin) not in (None, self._producer_id):
+            self._begin_anew()
+        elif self.leads():
+            self._append(*gone.items())
+        else:
+            return
+        self._take_rest()
+
+    def _first_claim(self, begin: int) -> int | None:
+        """The flow's producer id for whoever reads the log from there."""
+        standing = sorted((at, key) for key, at in self._kept_at.items() if at >= begin)
+        claimed = (parse_claim(key, self._kept[key]) for _, key in standing)
+        return next((each for each in claimed if each is not None), None)
+
+    def _read_on(self, first: int) -> tuple[str, int, int, Iterable[InternalRecord]]:
         """A topic that was there and is gone is made: without it nobody leads."""
         try:
             return self._topic.read_on(0, first)
@@ -270,7 +298,7 @@ class Claims:
         self.times_anew += 1
         self._base = max(self._base, self.leader.generation + UNSEEN if self.leader else 0)
         self._lost, self._led_lost = self._lost | self._kept, self._led_lost or self.leads()
-        self._kept, self._origins, self.memory = {}, {}, TopicMemory()
+        self._kept, self._kept_at, self._origins, self.memory = {}, {}, {}, TopicMemory()
         self.skipped, self.has_led = set(), False
         self._producer_id = self.leader = self.before = self.halt = None
         self._next, self._topic_id, self.rested = 0, "", -1
@@ -310,7 +338,7 @@ class Claims:
         key, value = parse_object(record.key), parse_object(record.value)
         claimed = value.get("producer_id")
         if record.key and "leader" not in key:
-            self._keep(record.key, record.value)
+            self._keep(record.key, record.value, record.offset)
         if "claim" in key and isinstance(claimed, int):
             self.every_id.add(claimed)
             origin = _parse_place(key.get("origin"))
@@ -327,11 +355,12 @@ class Claims:
             if leader := parse_leadership(record, self._source):
                 self._note_leader(leader)
 
-    def _keep(self, key: bytes, value: bytes | None) -> None:
+    def _keep(self, key: bytes, value: bytes | None, offset: int) -> None:
         if value is None:
             self._kept.pop(key, None)
+            self._kept_at.pop(key, None)
         else:
-            self._kept[key] = value
+            self._kept[key], self._kept_at[key] = value, offset
 
     def _note_leader(self, leader: Leadership) -> None:
         self._base = max(self._base, leader.base)
@@ -445,6 +474,12 @@ def draw_producer_id(cluster: Cluster) -> int:
             what = f"cluster {cluster.address.alias} gives no producer id"
             raise refused(cluster.address, what, answer.error_code, Right("IDEMPOTENT_WRITE", CLUSTER))
         time.sleep(CLAIM_RETRY_S)  # the coordinator is loading; it can only be asked again
+
+
+def parse_claim(key: bytes, value: bytes) -> int | None:
+    """The producer id that a record claims for the whole flow."""
+    parsed, claimed = parse_object(key), parse_object(value).get("producer_id")
+    return claimed if "claim" in parsed and "origin" not in parsed and isinstance(claimed, int) else None
 
 
 def _parse_place(value: object) -> Place | None:
