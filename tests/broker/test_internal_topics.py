@@ -119,7 +119,11 @@ def test_a_claim_that_has_aged_out_is_said_again_by_who_leads(pair: Pair, topic:
         assert (newcomer.claim_producer_id(), newcomer.claim_origins([("x", 0)])) == (producer_id, origins)
 
 
-def test_a_claim_that_stands_holds_for_who_knows_one_that_has_aged_out(pair: Pair, topic: str) -> None:
+@pytest.mark.parametrize("is_said_again", [False, True])
+def test_a_claim_that_stands_holds_for_who_knows_one_that_has_aged_out(
+    pair: Pair, topic: str, is_said_again: bool
+) -> None:
+    """Also if that one was said again, but too late."""
     storage = Storage.named(topic)
     with Cluster(address(pair.target)) as cluster:
         first = Claims(cluster, storage, 1)
@@ -128,6 +132,8 @@ def test_a_claim_that_stands_holds_for_who_knows_one_that_has_aged_out(pair: Pai
         age(pair.target, storage.claims)
         second = Claims(cluster, storage, 1)
         claimed = second.claim_producer_id()
+        if is_said_again:
+            first._append(*first._kept.items())
         second.lead(1.0)
         second.release()
         first.refresh()

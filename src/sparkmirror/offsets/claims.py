@@ -257,17 +257,14 @@ class Claims:
         self._take(topic_id, records)
 
     def _heed_loss(self, begin: int) -> None:
-        """The log begins behind something that it must keep: see above."""
+        """The log begins behind something that it should have kept: see above."""
         gone = {key: value for key, value in self._kept.items() if self._kept_at[key] < begin}
-        if not gone:
-            return
-        if self._first_claim(begin) not in (None, self._producer_id):
+        if begin and self._first_claim(begin) not in (None, self._producer_id):  # also before one that was said again
             self._begin_anew()
-        elif self.leads():
+            self._take_rest()
+        elif gone and self.leads():
             self._append(*gone.items())
-        else:
-            return
-        self._take_rest()
+            self._take_rest()
 
     def _first_claim(self, begin: int) -> int | None:
         """The flow's producer id for whoever reads the log from there."""
