@@ -264,3 +264,19 @@ def test_groups_that_may_not_be_seen_or_written_are_refused_each_for_itself(guar
         assert found[free] == {open_topic: Committed(1)}
         assert isinstance(found[unseen], BrokerError)
         assert f"User:ANONYMOUS has no DESCRIBE on group {unseen} of cluster G " in str(found[unseen])
+
+
+@pytest.mark.long
+def test_a_claim_topic_that_loses_its_claim_and_may_not_be_corrected_is_refused_with_the_command(
+    guarded: Guarded, tmp_path: Path
+) -> None:
+    file = write_flow(tmp_path, guarded.servers, guarded.servers, "x")
+    claims = Storage.of(only_flow(file)).claims
+    create_topic(guarded.servers, claims, 1)
+    denied = guarded.add(TOPIC, claims, AclOperation.ALTER_CONFIGS, DENY)
+    with mirroring(file) as mirror:
+        wanted = f"--alter --entity-type topics --entity-name {claims} --add-config cleanup.policy=compact"
+        await_condition(lambda: wanted in mirror.keeper.view.problem, "the refusal", 30)
+        assert not mirror.keeper.view.leads
+        guarded.remove(denied)
+        await_condition(lambda: mirror.keeper.view.leads, "the lead", 30)

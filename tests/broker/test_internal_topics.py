@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets import internal_topic
@@ -22,7 +24,7 @@ from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, topics
 from tests.support.keepers import keeping
 from tests.support.leases import address
-from tests.support.topic_admin import topic_configs
+from tests.support.topic_admin import change_configs, topic_configs
 
 SMALL = {"cleanup.policy": "compact", "segment.bytes": "1048576"}
 SECOND_OLD = {"min.compaction.lag.ms": "600000"}  # of claims
@@ -54,6 +56,91 @@ def test_an_older_topic_gets_what_it_lacks_and_keeps_what_a_user_set(
     assert topic_configs(pair.target, storage.progress) == SMALL
     assert topic_configs(pair.target, storage.claims) == SMALL | SECOND_OLD | {"segment.bytes": "9000000"}
     assert f"topic {storage.progress}: segment.bytes=1048576" in caplog.text
+
+
+def test_a_topic_that_would_lose_by_age_what_it_must_keep_is_compacted_also_if_another_made_it_anew(
+    pair: Pair, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As clients make topics that they ask for, where brokers let them."""
+    file = write_flow(tmp_path, pair.source, pair.target, topic)
+    storage = Storage.of(only_flow(file))
+    create_topic(pair.target, storage.claims, 1)
+    create_topic(pair.target, storage.progress, 1, config={"cleanup.policy": "compact,delete"})
+    shown = [line.split() for line in run_command("plan", str(file)).stdout.splitlines()]
+    for name in (storage.claims, storage.progress):
+        assert ["set", "B", name, "cleanup.policy=compact"] in shown
+    with Cluster(address(pair.target)) as cluster:
+        claims, progress = Claims(cluster, storage, 1), ProgressTopic(cluster, storage)
+        producer_id = claims.claim_producer_id()
+        claims.lead(1.0)
+        progress.ensure()
+        assert (
+            f"{storage.claims} has cleanup.policy=delete, by which it loses what it must keep: it is set" in caplog.text
+        )
+        for name in (storage.claims, storage.progress):
+            assert topic_configs(pair.target, name)["cleanup.policy"] == "compact"
+            delete_topic(pair.target, name)
+            await_condition(lambda n=name: n not in topics(pair.target), "its end")  # type: ignore[misc]
+            create_topic(pair.target, name, 1)
+        assert progress.remake_if_lost()
+        claims.refresh()
+        assert claims.claim_producer_id() == producer_id
+    for name in (storage.claims, storage.progress):
+        assert topic_configs(pair.target, name)["cleanup.policy"] == "compact"
+
+
+def test_what_mirrormaker_made_beside_ours_keeps_its_policy(pair: Pair, topic: str, tmp_path: Path) -> None:
+    flow = only_flow(write_flow(tmp_path, pair.source, pair.target, topic, {"emit.heartbeats.enabled": "false"}))
+    checkpoints = f"{flow.source.alias}.checkpoints.internal"
+    create_topic(pair.target, checkpoints, 1, config={"cleanup.policy": "compact,delete"})
+    with keeping(flow):
+        await_condition(lambda: "segment.bytes" in topic_configs(pair.target, checkpoints), "what it lacks")
+    assert topic_configs(pair.target, checkpoints)["cleanup.policy"] == "compact,delete"
+
+
+def age(servers: str, name: str) -> None:
+    """All that stands in it goes, as by its retention time."""
+    change_configs(servers, name, {"cleanup.policy": "delete"})
+    admin = AdminClient({"bootstrap.servers": servers})
+    for removed in admin.delete_records([TopicPartition(name, 0, -1)]).values():
+        removed.result(30)
+
+
+def test_a_claim_that_has_aged_out_is_said_again_by_who_leads(pair: Pair, topic: str) -> None:
+    storage = Storage.named(topic)
+    with Cluster(address(pair.target)) as cluster:
+        leader = Claims(cluster, storage, 1)
+        producer_id, origins = leader.claim_producer_id(), leader.claim_origins([("x", 0)])
+        leader.lead(1.0)
+        age(pair.target, storage.claims)
+        leader.refresh()
+        assert leader.leads() and leader.times_anew == 0
+        newcomer = Claims(cluster, storage, 1)
+        assert (newcomer.claim_producer_id(), newcomer.claim_origins([("x", 0)])) == (producer_id, origins)
+
+
+@pytest.mark.parametrize("is_said_again", [False, True])
+def test_a_claim_that_stands_holds_for_who_knows_one_that_has_aged_out(
+    pair: Pair, topic: str, is_said_again: bool
+) -> None:
+    """Also if that one was said again, but too late."""
+    storage = Storage.named(topic)
+    with Cluster(address(pair.target)) as cluster:
+        first = Claims(cluster, storage, 1)
+        first.claim_producer_id()
+        first.lead(1.0)
+        age(pair.target, storage.claims)
+        second = Claims(cluster, storage, 1)
+        claimed = second.claim_producer_id()
+        if is_said_again:
+            first._append(*first._kept.items())
+        second.lead(1.0)
+        second.release()
+        first.refresh()
+        assert first.times_anew == 1 and not first.leads()
+        assert first.claim_producer_id() == claimed
+        first.lead(1.0)
+        assert first.leads() and first.claim_producer_id() == claimed
 
 
 def test_the_plan_shows_what_older_internal_topics_get(pair: Pair, topic: str, tmp_path: Path) -> None:

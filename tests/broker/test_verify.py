@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from sparkmirror.control.verify_report import VerifyReport
+from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.flows import write_flow
 from tests.support.java_reader import JavaReader
-from tests.support.kafka_client import create_topic, end_offsets, produce
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, end_offsets, produce, topics
 from tests.support.local_mirror import mirroring
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs import (
@@ -123,6 +125,37 @@ def test_merged_topics_are_told_apart_by_their_producers(pair: Pair, topic: str,
     report = verify_here(file)
     assert_same(report, 1200)
     assert {each.remote for each in report.partitions} == {f"{topic}-all"}
+
+
+def test_what_was_copied_and_cant_be_found_is_not_the_same(pair: Pair, topic: str, tmp_path: Path) -> None:
+    """Nothing of it is compared: the map is lost, then the producer id, and of an equal one all is removed."""
+    for name in ("one", "two"):
+        create_topic(pair.source, f"{topic}-{name}", 1)
+        produce(pair.source, f"{topic}-{name}", [{"value": b"%d" % i} for i in range(10)])
+    merged = {"FLOW.topics.map": f"{topic}-.*:{topic}-all"}
+    file = write_flow(tmp_path, pair.source, pair.target, f"{topic}-.*", merged)
+    with mirroring(file) as mirror:
+        mirror.await_topics(2)
+        mirror.catch_up(f"{topic}-one", f"{topic}-two")
+        storage = Storage.of(mirror.flow)
+    assert_same(verify_here(file), 20)
+    for lost, why in ((storage.offset_map, "nothing says where the target has"), (storage.claims, "which producer id")):
+        delete_topic(pair.target, lost)
+        await_condition(lambda name=lost: name not in topics(pair.target), "its end")  # type: ignore[misc]
+        report = verify_here(file)
+        assert (report.exit_code, report.problems) == (2, 2)
+        assert all(why in each.problem for each in report.partitions)
+    file = write_flow(tmp_path, pair.source, pair.target, f"{topic}-one")
+    with mirroring(file) as mirror:
+        mirror.await_topics(1)
+        mirror.catch_up(f"{topic}-one")
+    remove_records(pair.target, f"{mirror.flow.source.alias}.{topic}-one", 10)
+    report = verify_here(file)
+    assert (report.exit_code, report.problems) == (2, 1)
+    assert "none of the 10 offsets that were copied" in report.partitions[0].problem
+    assert_same(verify_here(file, since_ms=int(time.time() * 1000) + 60_000))  # nothing is asked for
+    remove_records(pair.source, f"{topic}-one", 10)
+    assert_same(verify_here(file))  # nothing is left to compare
 
 
 def test_what_the_target_lost_is_missing_and_what_was_not_copied_is_lag(pair: Pair, topic: str, tmp_path: Path) -> None:

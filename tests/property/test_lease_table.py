@@ -247,3 +247,19 @@ def test_a_note_under_way_keeps_its_partition_alone_and_not_for_ever() -> None:
         table.advance(now)
         assert now < 100.0 + 2 * NOTE_S
     assert now >= 100.0 + NOTE_S
+
+
+def test_a_lease_that_is_not_current_any_more_gets_no_time() -> None:
+    current = {"0.0"}
+    table = LeaseTable(lambda _: TERM_S, lambda lease: lease.lease_id in current)
+    table.publish([lease("0.0", [0])])
+    state = table.ask("0.0", 100.0, 100.0)
+    assert state is not None
+    assert [type(said) for said in table.advance(100.0)] == [Given]
+    current.clear()
+    assert table.ask_again(state, 101.0, 101.0) is None
+    assert state.until == 100.0 + TERM_S
+    table.publish([lease("1.0", [0])])
+    assert table.ask("1.0", 102.0, 102.0) is not None
+    table.leave(state, {})
+    assert [type(said) for said in table.advance(102.0)] == [Ended], "neither is current"

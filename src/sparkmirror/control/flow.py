@@ -24,6 +24,7 @@ from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log_starts import LogStarts
 from sparkmirror.control.offset_sync_writer import OffsetSyncWriter
 from sparkmirror.control.open_transactions import TransactionWatch
+from sparkmirror.control.other_way import OtherWay
 from sparkmirror.control.part import WELL, Part
 from sparkmirror.control.probes import Probes
 from sparkmirror.control.progress_keeper import ProgressKeeper
@@ -86,7 +87,8 @@ class FlowKeeper:
         self._times_anew = 0
         self._led_last = False
         self._unclaimed_since = 0.0
-        self._skip_producers: tuple[int, ...] = ()
+        self._new_id = (-1, 0.0)  # one that the flow back may not know yet, and since when it could
+        self._known_id: int | None = None  # one that it knows
         self.is_calm = False  # nothing has happened for a while
         self._ends_at = 0.0
         self._written_at = 0.0  # progress
@@ -106,6 +108,10 @@ class FlowKeeper:
         self._complained_at = -COMPLAIN_EVERY_S
         self._part = Part(f"flow {flow.name}", self._run, self._note_failure)
         self.parts = [self._part, self.lead.part]  # all that has a thread of its own for this flow
+        self._other_way: OtherWay | None = None
+        if flow.naming.is_mutual:
+            self._other_way = OtherWay(flow, self._claims, self.lead.look_every_s, changed)
+            self.parts.append(self._other_way.part)
 
     def start(self) -> None:
         """Get to know the clusters. The lead is taken when `lead.allow` was called."""
@@ -119,6 +125,8 @@ class FlowKeeper:
         if has_ended and self._part.state == WELL:  # else this would wait for the target, or fail as that one did
             self.write_facts()
         self.lead.end(release=is_done)
+        if self._other_way:
+            self._other_way.end()
         for cluster in (self.source, self.target, self._aside):
             cluster.end()
         self._probes.close()
@@ -135,7 +143,7 @@ class FlowKeeper:
     ) -> list[Lease]:
         """Leases for the next round; none while there is nothing to do or it is not known that this driver leads."""
         view = self.view
-        if not self.lead.term_s or view.landscape is None or self._producer_id is None or self._is_stale.is_set():
+        if not self.term_s or view.landscape is None or self._producer_id is None or self._is_stale.is_set():
             return []
         wanted = {(p.topic, p.partition): p for p in view.landscape.partitions}
         if stop_at is not None:
@@ -174,12 +182,27 @@ class FlowKeeper:
                     (self._reader.client, self._writer.client),
                     fill_with=self._probes.fill_with,
                     tasks=len(groups),
-                    skip=self._skip_producers,
+                    skip=self._skip,
                 ),
                 storage=self._storage,
             )
             for index, group in enumerate(groups)
         ]
+
+    @property
+    def term_s(self) -> float:
+        """How long leases may last from now on, 0: none may."""
+        return min(self.lead.term_s, self._other_way.term_s) if self._other_way else self.lead.term_s
+
+    def is_current(self, lease: Lease) -> bool:
+        """Whether it leaves out all that is known to have come from the target. To be asked after `term_s`: who has
+        looked since then knows more.
+        """
+        return not lease.partitions or lease.rules.skip_producers == self._skip
+
+    @property
+    def _skip(self) -> tuple[int, ...]:
+        return self._other_way.skip if self._other_way else ()
 
     def plan_heartbeat(self) -> Heartbeat | None:
         """The heartbeat that a task shall emit for this flow, if it is to and can."""
@@ -265,6 +288,8 @@ class FlowKeeper:
                 self._begin()
                 led = self.view.leads
                 self.lead.tend(self._prepare_lead)
+                if self._other_way and self.view.leads and not led:
+                    self._other_way.look_soon()
                 if time.monotonic() - self._written_at >= flush_s:
                     self.write_progress()
                 self._refresh_progress()
@@ -280,6 +305,8 @@ class FlowKeeper:
                 self.write_facts()
                 self.source.close_idle()
                 self._write_syncs()
+                if self._other_way and self.view.leads:
+                    self._other_way.complain()
                 self.view.problem = ""
                 pause_s = first_s
                 wait_s = min(self.lead.look_every_s, self.flow.refresh_topics_interval_s, flush_s)
@@ -306,7 +333,7 @@ class FlowKeeper:
         producer_id = self._claims.claim_producer_id()
         self._probes.look_at_filling(producer_id)
         self.progress.ensure()
-        self._skip_producers = self._find_other_way()
+        self._await_other_way(producer_id)
         self._transactions.believe(self._read_facts())
         self._producer_id = producer_id
         self._unclaimed_since = 0.0
@@ -325,16 +352,21 @@ class FlowKeeper:
                 f"the claim topic is new and progress is not: waiting {left_s:.0f} s for a driver that still leads"
             )
 
-    def _find_other_way(self) -> tuple[int, ...]:
-        """Where names stay both ways: the id that the flow from the target writes with, on the source.
-
-        It is claimed here if that flow has not begun yet, so that none of its records is ever taken for new.
-        """
-        if not self.flow.naming.is_mutual:
-            return ()
-        theirs = Storage.named(self.flow.target.alias, self.flow.naming.internal_prefix)
-        other = Claims(self.source, theirs, self.flow.internal_replication_factor)
-        return (other.claim_producer_id(),)
+    def _await_other_way(self, producer_id: int) -> None:
+        """Where names stay both ways: leases of the flow back that do not know the id would copy its records back."""
+        if self._other_way is None:
+            return
+        self._other_way.begin()
+        if self._claims.has_led or producer_id == self._known_id:
+            return
+        if self._new_id[0] != producer_id:
+            self._new_id = producer_id, time.monotonic()
+        left_s = self._new_id[1] + self._other_way.unknowing_s - time.monotonic()
+        if left_s > 0:
+            raise ConnectionLostError(
+                f"producer id {producer_id} is new: waiting {left_s:.0f} s, until the flow back knows it"
+            )
+        self._known_id = producer_id
 
     def _refresh_progress(self) -> None:
         if self._is_stale.is_set() and self.view.leads:

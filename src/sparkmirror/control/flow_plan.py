@@ -28,8 +28,10 @@ from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.factors import why_impossible
 from sparkmirror.topology.incarnation import find_kept, find_others
 from sparkmirror.topology.internal_topics import (
+    COMPACT,
     InternalTopicPlan,
     lacking_configs,
+    losing_policy,
     plan_heartbeats_topic,
     plan_internal_topics,
 )
@@ -127,7 +129,7 @@ class _Planner:
 
     def _internal_topics(self) -> Iterator[Step]:
         wanted = plan_internal_topics(self._flow, self._selector.policy)
-        yield from _internal_steps(plan_storage_topics(self._flow), self._target, self._there)
+        yield from _internal_steps(plan_storage_topics(self._flow), self._target, self._there, keeps_all=True)
         yield from _internal_steps([t for t in wanted if not t.on_source], self._target, self._there)
         yield from _internal_steps([t for t in wanted if t.on_source], self._source, self._here)
 
@@ -201,12 +203,17 @@ class _Planner:
         )
 
 
-def _internal_steps(wanted: Sequence[InternalTopicPlan], cluster: Cluster, metadata: Metadata) -> Iterator[Step]:
+def _internal_steps(
+    wanted: Sequence[InternalTopicPlan], cluster: Cluster, metadata: Metadata, *, keeps_all: bool = False
+) -> Iterator[Step]:
+    """`keeps_all`: see `complete_configs`."""
     alias, live = cluster.address.alias, len(metadata.brokers)
     there = describe_topic_configs(cluster, [topic.name for topic in wanted if topic.name in metadata.topics]).found
     for topic in wanted:
         if topic.name in there:
-            for name, value in lacking_configs(topic.configs, there[topic.name]).items():
+            entries = there[topic.name]
+            policy = COMPACT if keeps_all and losing_policy(topic.configs, entries) else {}
+            for name, value in {**policy, **lacking_configs(topic.configs, entries)}.items():
                 yield Step(action=SET, cluster=alias, topic=topic.name, detail=f"{name}={value}", values={name: value})
         elif topic.name not in metadata.topics:
             refusal = why_impossible(topic.key, topic.replication_factor, live, alias)

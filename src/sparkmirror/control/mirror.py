@@ -191,6 +191,7 @@ class Mirror:
             self._write_standing,
             strongbox,
             desk_bind(self.spark),
+            self._is_current,
         )
         self._rounds = Rounds(
             self.keepers,
@@ -326,7 +327,10 @@ class Mirror:
                 keeper.lead.note_rest()
 
     def _term_of(self, flow: str) -> float:
-        return self._keeper(flow).lead.term_s
+        return self._keeper(flow).term_s
+
+    def _is_current(self, lease: Lease) -> bool:
+        return self._keeper(lease.flow).is_current(lease)
 
     def _keeper(self, flow: str) -> FlowKeeper:
         return next(k for k in self.keepers if k.flow.name == flow)

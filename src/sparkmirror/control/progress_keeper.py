@@ -60,10 +60,9 @@ class ProgressKeeper:
         self._progress.ensure()
 
     def has_copied(self) -> bool:
-        """Whether a mirror of ours has written progress, at any time; a MirrorMaker 2 says less."""
         with self._writing:
             self._progress.ensure()
-            return any(known.last_sequence >= 0 or known.target_id for known in self._progress.read().values())
+            return self._progress.has_ours()
 
     def read(self, *, keep: bool = False) -> None:
         """`keep`: nobody else has led since, so what the topic does not say was lost with it, and is written anew."""

@@ -24,7 +24,7 @@ from sparkmirror.copy.receipt import NOTED
 from sparkmirror.net.cluster import Cluster, Leader, Metadata
 from sparkmirror.net.configs import Described, describe_topic_configs
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
-from sparkmirror.offsets.claims import read_producers
+from sparkmirror.offsets.claims import read_claims
 from sparkmirror.offsets.map_topic import OffsetMapTopic
 from sparkmirror.offsets.offset_map import OffsetMap, equal_map
 from sparkmirror.offsets.progress import ProgressTopic
@@ -37,6 +37,10 @@ from sparkmirror.verify.task import VerifyTask
 
 UNKNOWN_ENDS = "a leader does not say where its log begins or ends; look at the brokers and try again"
 UNKNOWN_PLACES = "nothing says yet which offsets its records have on the target: let the mirror run, then verify"
+UNKNOWN_PRODUCER = (
+    "records were copied, and the claim topic does not say under which producer id, so they can't be told from others: "
+    "import the flow's state (sparkmirror state import)"
+)
 _LEFT_OUT = (RECORD_SKIPPED, RECORD_TOO_LARGE)
 
 
@@ -108,8 +112,9 @@ class _Planner:
         standings = progress.read_on() if progress else {}
         ends = self._ask_ends(here, remotes, theirs, target_ends, since_ms)
         facts = read_facts(self._target, there, self._flow)
-        self._producer_id, self._origins = self._read_producers(there)
-        self._skip = self._find_other_way(here)
+        mine = read_claims(self._target, self._storage) if self._storage.claims in there.topics else None
+        self._producer_id, self._origins = mine.claimed if mine else (None, {})
+        self._skip = tuple(sorted(self._find_other_way(here) | (mine.skipped if mine else set())))
         self._maps = self._read_maps(there, standings.values())
         configs = self._describe(pairs)
         partitions = []
@@ -148,16 +153,12 @@ class _Planner:
             since=since,
         )
 
-    def _read_producers(self, there: Metadata) -> tuple[int | None, dict[Place, int]]:
-        return read_producers(self._target, self._storage) if self._storage.claims in there.topics else (None, {})
-
-    def _find_other_way(self, here: Metadata) -> tuple[int, ...]:
-        """Where names stay both ways: whose batches on the source came from the target."""
+    def _find_other_way(self, here: Metadata) -> set[int]:
+        """Where names stay both ways: whose batches on the source came from the target, as the flow back says it."""
         theirs = Storage.named(self._flow.target.alias, self._flow.naming.internal_prefix)
         if not self._flow.naming.is_mutual or theirs.claims not in here.topics:
-            return ()
-        producer_id, _ = read_producers(self._source, theirs)
-        return () if producer_id is None else (producer_id,)
+            return set()
+        return read_claims(self._source, theirs).every_id
 
     def _read_maps(self, there: Metadata, standings: Iterable[Standing]) -> OffsetMapTopic | None:
         """Behind progress, so that it says at least as much."""
@@ -191,8 +192,10 @@ class _Planner:
             return replace(planned, lag=source_end - source_start - lost, lost=lost), None
         if target_end is None or target_now is None or target_start is None:
             return replace(planned, problem=UNKNOWN_ENDS), None
-        if self._is_shared(pair) and (standing is None or self._producer_of(pair, place) is None):
+        if self._is_shared(pair) and standing is None:
             return replace(planned, lag=source_end - source_start), None
+        if self._is_shared(pair) and self._producer_of(pair, place) is None:
+            return replace(planned, problem=UNKNOWN_PRODUCER), None
         if standing is not None and standing.target_end < 0:
             return replace(planned, problem=UNKNOWN_PLACES), None
         wanted = max(source_start, ends.since.get(place, source_end) if ends.since is not None else 0)
@@ -202,7 +205,9 @@ class _Planner:
         else:
             known = equal_map(max(target_end, earlier.target_end if earlier else 0))
         found = find_range(known, wanted, source_end, (target_start, target_now))
-        planned = replace(planned, lag=max(0, source_end - known.source_end), unknown=found.unknown, offset_map=known)
+        problem = why_nothing(found, wanted)
+        lag = max(0, source_end - known.source_end)
+        planned = replace(planned, lag=lag, unknown=found.unknown, offset_map=known, problem=problem)
         return planned, found
 
     def _is_shared(self, pair: TopicPair) -> bool:
@@ -276,6 +281,18 @@ def find_range(known: OffsetMap, wanted: int, source_end: int, target: tuple[int
         source, target_first = max(source, back.offset if back else source), target_start
     target_end = min(target_end, known.target_end)
     return _Range(min(source, end), end, min(target_first, target_end), target_end, min(unknown, end))
+
+
+def why_nothing(found: _Range, wanted: int) -> str:
+    """Why nothing is compared of offsets that were copied and are wanted; empty if something is, or there are none."""
+    copied = found.end - wanted
+    if not found.is_empty or copied <= 0:
+        return ""
+    if found.unknown:
+        return (
+            f"nothing says where the target has the {copied} offsets that were copied: the offset map has none of them"
+        )
+    return f"the target's log holds none of the {copied} offsets that were copied: its broker removed them"
 
 
 def _unknown_map(standing: Standing) -> OffsetMap:

@@ -1,6 +1,7 @@
 """Internal topics made with what keeps them small; older ones are given what they lack.
 
-What is set on the topic itself is its user's and stays. Where a cluster refuses what keeps a topic small, it grows.
+What is set on the topic itself is its user's and stays, but for a policy by which it would lose what it must keep.
+Where a cluster refuses what keeps a topic small, it grows.
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from sparkmirror.errors import BrokerError
+from sparkmirror.errors import BrokerError, ConfigError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.configs import describe_topic_configs, set_topic_configs
 from sparkmirror.net.topics import TopicShape, create_topic
 from sparkmirror.protocol import codes
-from sparkmirror.topology.internal_topics import lacking_configs
+from sparkmirror.topology.internal_topics import COMPACT, lacking_configs, losing_policy
 
 log = logging.getLogger("sparkmirror.topics")
 
@@ -29,11 +30,16 @@ def create_internal_topic(cluster: Cluster, shape: TopicShape) -> None:
         _say_grows(cluster, shape.name, lacking_configs(shape.configs, {}), error)
 
 
-def complete_configs(cluster: Cluster, topic: str, configs: Mapping[str, str]) -> None:
-    """Set what is not set on the topic itself. What can't be seen is left alone."""
-    if not lacking_configs(configs, {}):
+def complete_configs(cluster: Cluster, topic: str, configs: Mapping[str, str], *, keeps_all: bool = False) -> None:
+    """Set what is not set on the topic itself. What can't be seen is left alone.
+
+    `keeps_all`: its policy is corrected, too, if it loses records by age; ConfigError where that is refused.
+    """
+    if not keeps_all and not lacking_configs(configs, {}):
         return
     entries = describe_topic_configs(cluster, [topic]).found.get(topic)
+    if entries is not None and keeps_all and (policy := losing_policy(configs, entries)):
+        _correct_policy(cluster, topic, policy)
     lacking = lacking_configs(configs, entries) if entries is not None else {}
     if not lacking:
         return
@@ -43,6 +49,19 @@ def complete_configs(cluster: Cluster, topic: str, configs: Mapping[str, str]) -
         _say_grows(cluster, topic, lacking, error)
     else:
         log.info("cluster %s: topic %s: %s", cluster.address.alias, topic, _show(lacking))
+
+
+def _correct_policy(cluster: Cluster, topic: str, policy: str) -> None:
+    where = f"cluster {cluster.address.alias}: topic {topic}"
+    what = f"{where} has cleanup.policy={policy}, by which it loses what it must keep"
+    try:
+        set_topic_configs(cluster, topic, COMPACT)
+    except BrokerError as error:
+        raise ConfigError(
+            f"{what}: {error}; have it set: kafka-configs.sh --bootstrap-server {','.join(cluster.address.bootstrap)} "
+            f"--alter --entity-type topics --entity-name {topic} --add-config {_show(COMPACT)}"
+        ) from error
+    log.warning("%s: it is set to compact", what)
 
 
 def _say_grows(cluster: Cluster, topic: str, lacking: Mapping[str, str], error: BrokerError) -> None:

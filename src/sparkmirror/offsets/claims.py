@@ -11,6 +11,7 @@ one partition's log, whose order is the same for everybody:
          4  {"made":"a.orders"}      {"topic_id":"5d…",…}      <- see topic_memory
          5  {"origin":["x",0],…}     {"producer_id":4002}      <- of x-0 alone, which shares a target partition
          6  {"halt":"a"}             {"by":"ops@host1",…}      <- see halts
+         7  {"skip":5000}            {}                        <- what the flow from the target wrote with, ever
 
 A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation (in
 a topic that was lost and restored, its offset and `base`, so that generations never come again). A
@@ -22,6 +23,9 @@ A topic that was deleted and made anew says nothing of all that, and drivers tha
 two ids. So whoever notices it leads no more. One that led writes at once what the old topic said, the same producer id
 above all, and that nobody leads; others wait for that (see control/flow). The claim comes last,
 so a topic that has one says all.
+
+A topic that was not compacted may have lost records by age. Who leads says them again. If another claim stands in the
+log then and the one that is known does not, whoever comes follows that one: so must all, as if the topic was made anew.
 """
 
 from __future__ import annotations
@@ -119,10 +123,14 @@ class Claims:
         self._producer_id: int | None = None
         self._origins: dict[Place, int] = {}
         self.drawn: set[int] = set()  # producer ids that this driver drew
+        self.every_id: set[int] = set()  # that was ever claimed here, whether it holds or not
+        self.skipped: set[int] = set()  # as the topic says it
+        self.has_led = False  # somebody has led under the claim that holds
         self.memory = TopicMemory()
         self.times_anew = 0  # times that the topic was found to be made anew
         self._topic_id = ""
         self._kept: dict[bytes, bytes] = {}  # all but who leads, as it was written
+        self._kept_at: dict[bytes, int] = {}  # the offset of each
         self._lost: dict[bytes, bytes] = {}  # the same of a topic that was made anew since
         self._led_lost = False  # whether this driver led by that one
         self._next = 0
@@ -222,6 +230,11 @@ class Claims:
         self._append((_dump({"configs": topic}), _dump(configs.to_value())))
         self.refresh()
 
+    def note_skipped(self, producer_ids: Iterable[int]) -> None:
+        """What these wrote on the source came from the target, and is never copied back."""
+        self._append(*((_dump({"skip": each}), _dump({})) for each in sorted(producer_ids)))
+        self.refresh()
+
     def release(self) -> None:
         """Leave the lead to whoever stands by."""
         self._say(released=True)
@@ -248,19 +261,40 @@ class Claims:
     def refresh(self) -> None:
         """Read what was written since; all, where the topic was made anew."""
         with self._lock:
-            topic_id, end, records = self._read_on(self._next)
+            topic_id, begin, end, records = self._read_on(self._next)
             if end < self._next or (self._topic_id and topic_id and topic_id != self._topic_id):
                 self._begin_anew()
-                topic_id, _, records = self._read_on(0)
+                self._topic.ensure()  # somebody else may have made it as any other topic
+                topic_id, begin, _, records = self._read_on(0)
             self._take(topic_id, records)
+            self._heed_loss(begin)
             if self._led_lost and not self.is_claimed:
                 self._led_lost = self._say_again()
             if self._led_lost and not self.is_claimed:
                 self._restore()
-                topic_id, _, records = self._read_on(self._next)
-                self._take(topic_id, records)
+                self._take_rest()
 
-    def _read_on(self, first: int) -> tuple[str, int, Iterable[InternalRecord]]:
+    def _take_rest(self) -> None:
+        topic_id, _, _, records = self._read_on(self._next)
+        self._take(topic_id, records)
+
+    def _heed_loss(self, begin: int) -> None:
+        """The log begins behind something that it should have kept: see above."""
+        gone = {key: value for key, value in self._kept.items() if self._kept_at[key] < begin}
+        if begin and self._first_claim(begin) not in (None, self._producer_id):  # also before one that was said again
+            self._begin_anew()
+            self._take_rest()
+        elif gone and self.leads():
+            self._append(*gone.items())
+            self._take_rest()
+
+    def _first_claim(self, begin: int) -> int | None:
+        """The flow's producer id for whoever reads the log from there."""
+        standing = sorted((at, key) for key, at in self._kept_at.items() if at >= begin)
+        claimed = (parse_claim(key, self._kept[key]) for _, key in standing)
+        return next((each for each in claimed if each is not None), None)
+
+    def _read_on(self, first: int) -> tuple[str, int, int, Iterable[InternalRecord]]:
         """A topic that was there and is gone is made: without it nobody leads."""
         try:
             return self._topic.read_on(0, first)
@@ -283,7 +317,8 @@ class Claims:
         self.times_anew += 1
         self._base = max(self._base, self.leader.generation + UNSEEN if self.leader else 0)
         self._lost, self._led_lost = self._lost | self._kept, self._led_lost or self.leads()
-        self._kept, self._origins, self.memory = {}, {}, TopicMemory()
+        self._kept, self._kept_at, self._origins, self.memory = {}, {}, {}, TopicMemory()
+        self.skipped, self.has_led = set(), False
         self._producer_id = self.leader = self.before = self.halt = None
         self._next, self._topic_id, self.rested = 0, "", -1
 
@@ -322,8 +357,9 @@ class Claims:
         key, value = parse_object(record.key), parse_object(record.value)
         claimed = value.get("producer_id")
         if record.key and "leader" not in key:
-            self._keep(record.key, record.value)
+            self._keep(record.key, record.value, record.offset)
         if "claim" in key and isinstance(claimed, int):
+            self.every_id.add(claimed)
             origin = _parse_place(key.get("origin"))
             if origin:
                 self._origins.setdefault(origin, claimed)
@@ -331,19 +367,23 @@ class Claims:
                 self._producer_id = claimed
         elif key.get("halt") == self._source:
             self.halt = parse_halt(value, record.offset)
+        elif isinstance(skipped := key.get("skip"), int):
+            self.skipped.add(skipped)
         else:
             note_in_memory(self.memory, record)
             if leader := parse_leadership(record, self._source):
                 self._note_leader(leader)
 
-    def _keep(self, key: bytes, value: bytes | None) -> None:
+    def _keep(self, key: bytes, value: bytes | None, offset: int) -> None:
         if value is None:
             self._kept.pop(key, None)
+            self._kept_at.pop(key, None)
         else:
-            self._kept[key] = value
+            self._kept[key], self._kept_at[key] = value, offset
 
     def _note_leader(self, leader: Leadership) -> None:
         self._base = max(self._base, leader.base)
+        self.has_led |= self.is_claimed and not leader.unsure
         led, earlier = self.leads(), self.leader
         self.leader = follow(earlier, leader)
         if self.leads() and not led:
@@ -373,11 +413,11 @@ def read_leader(cluster: Cluster, storage: Storage) -> tuple[Leadership | None, 
     return leader, halt
 
 
-def read_producers(cluster: Cluster, storage: Storage) -> tuple[int | None, dict[Place, int]]:
-    """The flow's producer id and those of single partitions, for an outsider: it claims nothing."""
+def read_claims(cluster: Cluster, storage: Storage) -> Claims:
+    """What a flow's claim topic says, for an outsider: it claims nothing."""
     claims = Claims(cluster, storage, -1)
     claims.refresh()
-    return claims.claimed
+    return claims
 
 
 def write_halt(cluster: Cluster, storage: Storage, replication_factor: int, *, by: str, why: str) -> Halt:
@@ -458,6 +498,12 @@ def draw_producer_id(cluster: Cluster) -> int:
 def _is_flows_claim(key: bytes) -> bool:
     parsed = parse_object(key)
     return "claim" in parsed and "origin" not in parsed
+
+
+def parse_claim(key: bytes, value: bytes) -> int | None:
+    """The producer id that a record claims for the whole flow."""
+    claimed = parse_object(value).get("producer_id")
+    return claimed if _is_flows_claim(key) and isinstance(claimed, int) else None
 
 
 def _parse_place(value: object) -> Place | None:

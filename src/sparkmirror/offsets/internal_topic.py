@@ -74,7 +74,7 @@ class InternalTopic:
         if self._lookup() is None:
             create_internal_topic(self._cluster, self._shape)
         else:
-            complete_configs(self._cluster, self.name, self._shape.configs)
+            complete_configs(self._cluster, self.name, self._shape.configs, keeps_all=True)
         deadline = time.monotonic() + SETTLE_S
         while self._lookup() is None:
             if time.monotonic() > deadline:
@@ -93,8 +93,12 @@ class InternalTopic:
         if self.is_gone():
             self.ensure()
             return True
-        self.known_id = self.fetch_id()
-        return bool(before and self.known_id) and self.known_id != before
+        found = self.fetch_id()
+        is_another = bool(before and found) and found != before
+        if is_another:  # somebody else made it, maybe as any other topic
+            self.ensure()
+        self.known_id = found
+        return is_another
 
     def is_there(self) -> bool:
         return self._info is not None or self._lookup() is not None
@@ -145,12 +149,12 @@ class InternalTopic:
         begin, end = bounds[partition]
         yield from self._read(info, {partition: (max(begin, end - count), end)})
 
-    def read_on(self, partition: int, first: int) -> tuple[str, int, Iterator[InternalRecord]]:
-        """The topic's id, where the partition ends, and what stands in it from `first` on."""
+    def read_on(self, partition: int, first: int) -> tuple[str, int, int, Iterator[InternalRecord]]:
+        """The topic's id, where the partition begins and ends, and what stands in it from `first` on."""
         info, bounds = self._bounds()
         begin, end = bounds[partition]
         records = self._read(info, {partition: (max(begin, first), end)})
-        return format_topic_id(info.topic_id), end, records
+        return format_topic_id(info.topic_id), begin, end, records
 
     def read_range(self, partition: int, first: int, end: int) -> Iterator[InternalRecord]:
         """Records of one partition that stand in `first..end` still."""

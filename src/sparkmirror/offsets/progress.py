@@ -91,6 +91,13 @@ class ProgressTopic:
     def ensure(self) -> None:
         self._topic.ensure()
 
+    def is_there(self) -> bool:
+        return self._topic.is_there()
+
+    def has_ours(self) -> bool:
+        """Whether a mirror of ours has written here, at any time; a MirrorMaker 2 says less."""
+        return any(known.last_sequence >= 0 or known.target_id for known in self.read().values())
+
     def remake_if_lost(self) -> bool:
         return self._topic.remake_if_lost()
 

@@ -11,7 +11,7 @@ from sparkmirror.offsets import checkpoints, map_topic, progress
 from sparkmirror.offsets.claims import parse_leadership
 from sparkmirror.offsets.internal_topic import InternalTopic, parse_object
 from sparkmirror.offsets.state_file import CHECKPOINTS, CLAIMS, OFFSET_MAP, PROGRESS, SECTIONS, Records
-from sparkmirror.topology.internal_topics import CLAIM_CONFIGS
+from sparkmirror.topology.internal_topics import CLAIM_CONFIGS, COMPACTED, SMALL
 from sparkmirror.topology.storage import Storage
 
 
@@ -33,13 +33,14 @@ class StateTopics:
             OFFSET_MAP: (storage.offset_map, map_topic.PARTITIONS),
             CHECKPOINTS: (checkpoints_topic, 1),
         }
+        configs = {CLAIMS: CLAIM_CONFIGS, CHECKPOINTS: SMALL}  # these may have a retention time
         self._topics = {
             section: InternalTopic(
                 target,
                 name,
                 partitions=count,
                 replication_factor=replication_factor,
-                configs=CLAIM_CONFIGS if section == CLAIMS else None,
+                configs=configs.get(section, COMPACTED),
             )
             for section, (name, count) in sizes.items()
         }
@@ -114,7 +115,7 @@ def claim_of(key: bytes | None) -> str | None:
 
 def is_lasting(key: bytes) -> bool:
     """Whether a record of the claim topic holds for good, and is not an order that may have been taken back."""
-    return any(word in parse_object(key) for word in ("claim", "made", "configs"))
+    return any(word in parse_object(key) for word in ("claim", "made", "configs", "skip"))
 
 
 def claimed_ids(records: Records) -> dict[str, int]:

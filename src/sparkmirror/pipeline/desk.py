@@ -50,13 +50,14 @@ class Desk:
         on_note: Callable[[str, Place, Standing], None] = lambda *_: None,
         strongbox: Strongbox | None = None,
         bind: str = "",
+        is_current: Callable[[Lease], bool] = lambda _: True,
     ) -> None:
-        """`term_of`: how long a lease of a flow may last from now on, 0: not at all. `host`: where tasks find it."""
+        """`term_of`, `is_current`: see `LeaseTable`. `host`: where tasks find it."""
         self.on_receipts = on_receipts
         self.on_note = on_note
         self.strongbox = strongbox or Strongbox()
         self.changed = threading.Condition()
-        self.table = LeaseTable(term_of)
+        self.table = LeaseTable(term_of, is_current)
         self._lines: dict[LeaseState, Line] = {}
         self._planners: list[tuple[Line, m.NextRound]] = []
         self._taken = -1

@@ -129,10 +129,13 @@ class Round:
 
 
 class LeaseTable:
-    """`term_of`: how long a lease of a flow may last from now on, 0: not at all."""
+    """`term_of`: how long a lease of a flow may last from now on, 0: not at all. `is_current`: asked after that; a
+    lease that is not gets no more time.
+    """
 
-    def __init__(self, term_of: Callable[[str], float]) -> None:
+    def __init__(self, term_of: Callable[[str], float], is_current: Callable[[Lease], bool] = lambda _: True) -> None:
         self.term_of = term_of
+        self.is_current = is_current
         self.hints: dict[Key, Standing] = {}
         self.newest = -1
         self._rounds: dict[int, Round] = {}
@@ -191,7 +194,7 @@ class LeaseTable:
         if not state.is_out or is_over:
             return None
         state.stamp, state.asked_at = stamp, now
-        seconds = self.term_of(state.lease.flow)
+        seconds = self._term(state.lease)
         is_renewed = state.phase is Phase.GOING and not state.must_end and seconds > 0
         return self._give(state, (), seconds, now) if is_renewed else None
 
@@ -280,13 +283,17 @@ class LeaseTable:
         free = [key for key in state.wanted if key not in noted and not self._is_held(key)]
         if not free and (state.wanted or state.phase is Phase.GOING):
             return
-        seconds = self.term_of(state.lease.flow)
+        seconds = self._term(state.lease)
         if seconds:
             yield self._give(state, free, seconds, now)
         elif state.phase is Phase.THERE:
             state.end()
             state.must_end = state.is_told = True
             yield Ended(state)
+
+    def _term(self, lease: Lease) -> float:
+        seconds = self.term_of(lease.flow)
+        return seconds if self.is_current(lease) else 0.0
 
     def _give(self, state: LeaseState, keys: Iterable[Key], seconds: float, now: float) -> Given:
         state.phase = Phase.GOING

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.config.parts import InternalTopicConfig
 from sparkmirror.topology.policy import ReplicationPolicy
-from sparkmirror.topology.topic_configs import OF_TOPIC, Entries
+from sparkmirror.topology.topic_configs import CLEANUP_POLICY, OF_TOPIC, Entries
 
 COMPACT = {"cleanup.policy": "compact"}
 # 1 MB is the least that brokers take (KIP-1030), and about the largest record.
@@ -34,6 +34,13 @@ def lacking_configs(configs: Mapping[str, str], entries: Entries) -> dict[str, s
     """What a topic can do without, and is not set on the topic itself."""
     ours = {name for name, entry in entries.items() if entry.source == OF_TOPIC}
     return {name: value for name, value in configs.items() if name in SPARE and name not in ours}
+
+
+def losing_policy(configs: Mapping[str, str], entries: Entries) -> str:
+    """The policy of a topic that loses by age what it must keep; empty if it does not. Connect refuses such a topic."""
+    entry = entries.get(CLEANUP_POLICY)
+    is_to_keep = configs.get(CLEANUP_POLICY) == COMPACT[CLEANUP_POLICY]
+    return entry.value if is_to_keep and entry and entry.value and "delete" in entry.value else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
