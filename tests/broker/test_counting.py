@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import random
+import time
 import tracemalloc
 
 import pytest
 
+from sparkmirror.batch.header import patch_batch
 from sparkmirror.copy.lease import NEVER, LeasePartition, Rules
 from sparkmirror.topology.standing import Standing
 from tests.conftest import Pair
+from tests.support.batches import encode_batch
 from tests.support.kafka_client import create_topic, produce, read_all
 from tests.support.leases import Copied, ends, new_producer_id, plan_lease, run_alone, run_lease
 from tests.support.source_logs import remove_records
+from tests.support.source_logs.write import append_raw
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -53,6 +57,31 @@ def test_where_retention_left_nothing_to_compare_it_stops_by_name(pair: Pair, to
     remove_records(pair.target, topic, 100)
     stopped = run_lease(pair.source, pair.target, topic, producer_id, hints=known, rules=TRANSLATED, seconds=5)
     assert [" stopped position-unknown: 50 records of the source" in fact for fact in stopped.facts] == [True]
+
+
+def test_a_batch_that_the_target_never_took_is_not_taken_for_one_that_compaction_removed(
+    pair: Pair, topic: str
+) -> None:
+    """A leader that had forgotten the producer refused the first of several batches under way, and took the next."""
+    producer_id, now_ms = new_producer_id(pair.target), int(time.time() * 1000)
+    create_topic(pair.source, topic)
+    create_topic(pair.target, topic)
+    produce(pair.source, topic, ({"value": b"%d" % i, "timestamp": now_ms} for i in range(100)))
+    produce(pair.target, topic, ({"value": b"other %d" % i} for i in range(5)))
+    batch = encode_batch([(None, b"%d" % i, now_ms) for i in range(60, 80)])
+    patch_batch(memoryview(batch), 0, producer_id, 0, 60)
+    assert append_raw(pair.target, topic, [bytes(batch)]) == [5]
+    known = Standing(40, 39, 5, translated="merged")
+    place = LeasePartition(
+        topic=topic, partition=0, remote=topic, onto=0, producer_id=producer_id, hint=known, stop_at=100
+    )
+    stopped = run_alone(plan_lease(pair.source, pair.target, producer_id, [place], Rules(), 5))
+    print(stopped.facts)
+    assert [
+        " stopped position-unknown: our records in the target's log go on at offset 5 with sequence 60" in fact
+        for fact in stopped.facts
+    ] == [True]
+    assert stopped.total("records") == 0
 
 
 def test_counting_a_long_log_takes_little_memory(pair: Pair, topic: str) -> None:

@@ -12,15 +12,17 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.fetcher import Fetcher
+from sparkmirror.copy.lease import CONTINUE, FAIL, LeasePartition, Rules
 from sparkmirror.copy.receipt import STOPPED
 from sparkmirror.embedded import QUICK_FAILOVER, KafkaCluster, start_clusters
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import EpochEnd, fetch_epoch_ends
 from sparkmirror.protocol import fetch
+from sparkmirror.topology.standing import Standing
 from tests.conftest import Pair
 from tests.support.flows import write_flow
-from tests.support.kafka_client import await_condition, create_topic_on, produce, read_all, total
-from tests.support.leases import address
+from tests.support.kafka_client import await_condition, create_topic, create_topic_on, produce, read_all, total
+from tests.support.leases import Copied, address, ends, new_producer_id, plan_lease, run_alone
 from tests.support.local_mirror import mirroring
 
 pytestmark = pytest.mark.timeout(120)
@@ -54,6 +56,34 @@ def in_sync(servers: str, topic: str) -> list[int]:
 
 def write(servers: str, topic: str, texts: list[str], partition: int) -> None:
     produce(servers, topic, ({"value": t.encode(), "partition": partition} for t in texts), acks=1)
+
+
+class MergedOrigin:
+    """Partition 0 of a topic as one of several that are written into one target partition."""
+
+    def __init__(self, source: str, target: str, topic: str) -> None:
+        self.source, self.target, self.topic = source, target, topic
+        self.remote, self.producer_id = f"{topic}.merged", new_producer_id(target)
+        self.standing: Standing | None = None
+        create_topic(target, self.remote)
+
+    def copy(self, on_divergence: str) -> Copied:
+        part = LeasePartition(
+            topic=self.topic,
+            partition=0,
+            remote=self.remote,
+            onto=0,
+            producer_id=self.producer_id,
+            hint=self.standing,
+            stop_at=ends(self.source, self.topic)[0],
+        )
+        rules = Rules(on_divergence=on_divergence)
+        copied = run_alone(plan_lease(self.source, self.target, self.producer_id, [part], rules, 5))
+        self.standing = copied.standings.get((self.topic, 0), self.standing)
+        return copied
+
+    def values(self) -> list[bytes | None]:
+        return [r.value for r in read_all(self.target, self.remote)[0]]
 
 
 def asked_by_fetch(cluster: Cluster, topic: str, offset: int, last_epoch: int) -> fetch.FetchedPartition:
@@ -120,9 +150,12 @@ def test_what_an_unclean_election_took_away_stops_its_partition_until_the_policy
         trio.brokers[FOLLOWS - 1].kill()
         await_condition(lambda: in_sync(source, topic) == [LEADS], "the follower to be out of sync", 30)
         write(source, topic, [f"lost {i}" for i in range(50)], 0)
-        mirror.round()
+        mirror.catch_up(topic)
         standing = mirror.hints[topic, 0]
         assert standing.next_offset == 100
+        merged = MergedOrigin(source, pair.target, topic)
+        merged.copy(FAIL)
+        produce(pair.target, merged.remote, [{"value": b"another origin's"}])
 
         lease = threading.Thread(target=mirror.round, args=(60.0,), daemon=True)
         lease.start()
@@ -132,15 +165,21 @@ def test_what_an_unclean_election_took_away_stops_its_partition_until_the_policy
         write(source, topic, [f"other {i}" for i in range(80)], 0)
         write(source, topic, [f"healthy {i}" for i in range(10)], 1)
 
+        said = f"source-truncated: the target holds records up to offset 99 but the log of {topic} was cut back to 50"
         shared = fetch_epoch_ends(asked, {(topic, 0): leader_of(asked, topic)}, {(topic, 0): standing.source_epoch})
         assert shared == {(topic, 0): EpochEnd(standing.source_epoch, 50)}
         assert asked_by_fetch(asked, topic, 100, standing.source_epoch).is_diverging, "a consumer is told, too"
+
+        assert [said in fact for fact in merged.copy(FAIL).facts] == [True], "so does one of several origins"
+        assert len(merged.values()) == 101
+        merged.copy(CONTINUE)
+        assert merged.values()[101:] == [f"other {i}".encode() for i in range(80)]
+        assert merged.copy(FAIL).facts == [] and len(merged.values()) == 181, "known from then on"
 
         await_condition(lambda: any(r.kind == STOPPED for r in mirror.receipts), "the stop", 30)
         await_condition(lambda: total(pair.target, remote) == 110, "the other partition", 30)
         mirror.recall()
         lease.join()
-        said = f"source-truncated: the target holds records up to offset 99 but the log of {topic} was cut back to 50"
         status = mirror.status()
         print(status)
         assert said in status

@@ -99,8 +99,8 @@ class SimulatedSides:
         found = [b for b in self.target_log.of(OURS) if b.header.first < log_end]
         return Tail(found[-1].header, found[-1]) if found else None
 
-    def our_batches(self, place: Place, first: int, end: int) -> Iterator[Batch]:
-        return (b for b in self.target_log.of(OURS) if b.header.end > first and b.header.first < end)
+    def batches(self, place: Place, first: int, end: int) -> Iterator[Batch]:
+        return (b for b in self.target_log.batches if b.header.end > first and b.header.first < end)
 
     def batch_at(self, place: Place, offset: int) -> BatchHeader | None:
         return next((b.header for b in self.target_log.batches if b.header.end > offset), None)

@@ -52,7 +52,7 @@ class CountOn:
     def tally(self, place: Place, hint: Standing, ends: Ends) -> Tally:
         """What was written since, or is missing: see `Tally.written`."""
         log_start, readable = self._sides.target_start(place), self._readable(place, ends)
-        tally = Tally(hint.last_sequence, log_start, readable)
+        tally = Tally(hint.last_sequence, log_start, readable, hint.target_end)
         self._count(place, tally, max(hint.target_end, log_start))
         self._confirm(place, hint, ends, tally)
         return tally
@@ -61,8 +61,12 @@ class CountOn:
         return self._sides.high_watermark(place) if place.is_shared else ends.log_end
 
     def _count(self, place: Place, tally: Tally, first: int) -> Tally:
-        for batch in self._sides.our_batches(place, first, tally.readable):
-            tally.add(batch)
+        ours = self._sides.id_of(place)
+        for batch in self._sides.batches(place, first, tally.readable):
+            if batch.header.producer_id == ours and not batch.header.is_control:
+                tally.add(batch)
+            else:
+                tally.pass_over(batch.header)
         return tally
 
     def _confirm(self, place: Place, hint: Standing, ends: Ends, tally: Tally) -> None:

@@ -54,10 +54,10 @@ class Place:
         return self.target.leaders[self.target_partition]
 
     @property
-    def has_elected(self) -> bool:
-        """The source's leader is not the one that took the newest record that was seen."""
+    def may_be_cut(self) -> bool:
+        """The source's leader is not the one that took the newest record that was seen, or it refused what is next."""
         epoch = self.hint.source_epoch if self.hint and not self.is_new_source else -1
-        return epoch >= 0 and epoch != self.source.leaders[self.partition].epoch
+        return epoch >= 0 and (self.check_range or epoch != self.source.leaders[self.partition].epoch)
 
     @property
     def source_id(self) -> str:

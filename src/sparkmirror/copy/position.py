@@ -18,9 +18,10 @@ The leader forgets a producer 24 h after its newest record's *timestamp* (`produ
 the sequence then guards nothing, so the tail is believed only once no lease of an earlier driver can still
 write: `unguarded_ok`.
 
-Where the source has elected leaders since (the epoch of the newest record that was seen is not its leader's), it is
-asked first how far its log is still the same (KIP-320): an unclean election may have cut off what was copied, and put
-other records there. Brokers from 2.7 on would say it in the answer of a fetch; those before say it only so.
+Where the source has elected leaders since (the epoch of the newest record that was seen is not its leader's), or
+refuses the next offset, it is asked first how far its log is still the same (KIP-320): an unclean election may have cut
+off what was copied, and put other records there. Brokers from 2.7 on would say it in the answer of a fetch; those
+before say it only so.
 
 What the tail says otherwise is a named fact, and a policy says whether the partition stops there or goes on. Where
 equal offsets are given up, or a new log is to begin above 0, the position says `is_news`: it is written to the progress
@@ -67,14 +68,14 @@ class PositionFinder:
         log_ends = list_offsets(
             self._sides.target, {p.target_key: p.target_leader for p in places}, LATEST, log_end=True
         )
-        unchanged = self._find_unchanged([p for p in places if p.has_elected])
+        unchanged = self._find_unchanged([p for p in places if p.may_be_cut])
         found: dict[int, Found] = {}
         for index, place in enumerate(places):
             key, here = place.target_key, (place.source.name, place.partition)
             if key not in log_ends:
                 found[index] = "the target's leader does not say where its log ends"
-            elif place.has_elected and here not in unchanged:
-                found[index] = "the source's new leader does not say how far its log is unchanged"
+            elif place.may_be_cut and here not in unchanged:
+                found[index] = "the source's leader does not say how far its log is unchanged"
             elif index in states:
                 ends = Ends(states[index], log_ends[key])
                 found[index] = self._try(place, partial(self._decide, place, ends, unchanged.get(here)))
@@ -122,14 +123,15 @@ class PositionFinder:
         return self._sides.source.epoch_ends(leaders, epochs)
 
     def _decide(self, place: Place, ends: Ends, unchanged: EpochEnd | None) -> Position:
+        if unchanged and place.hint and not place.is_new_target:
+            if 0 <= unchanged.end < place.hint.next_offset:
+                return self._after_cut(place, place.hint, ends, unchanged)
+            known = unchanged.epoch if unchanged.end >= 0 else -1
+            place = replace(place, hint=place.hint._replace(source_epoch=known))
         if place.is_shared:
             return self._shared.decide(place, ends)
         if place.is_new_source or place.is_new_target:
             return self._after_recreation(place, ends)
-        if unchanged and unchanged.end >= 0 and place.hint:
-            if unchanged.end < place.hint.next_offset:
-                return self._after_cut(place, place.hint, ends, unchanged)
-            place = replace(place, hint=place.hint._replace(source_epoch=unchanged.epoch))
         hint, state = place.hint, ends.state
         if state and hint and (state.last_sequence, ends.log_end) == (hint.last_sequence, hint.target_end):
             return self._unless_unequal(place, Position.of(hint))
@@ -190,22 +192,27 @@ class PositionFinder:
         """The source lost the end of what was copied, and may have other records there by now."""
         cut = facts.source_truncated(place.source.name, hint.next_offset, unchanged.end)
         self._sides.tolerate(place, self._sides.rules.on_divergence, cut)
-        self._sides.require_guarded(ends)
-        self._sides.require_all_readable(place, ends.log_end)
-        if ends.log_end < hint.target_end:
+        ours = self._shared.end_of_ours(place, hint, ends) if place.is_shared else self._end_of_log(place, hint, ends)
+        if ours is None:
             raise facts.position_unknown("both logs lost the ends that they had, so where they part can't be told")
         why = f"the source was truncated to offset {unchanged.end}"
         self._sides.require_equal_or_auto(why)
         return Position(
             next_offset=unchanged.end,
-            target_next=ends.log_end,
-            last_sequence=ends.last_sequence(hint.last_sequence),
+            target_next=ours[0],
+            last_sequence=ours[1],
             source_epoch=unchanged.epoch,
             log_start=hint.log_start,
             translated=why,
             equal_end=min(hint.equal_end, unchanged.end) if hint.translated else unchanged.end,
             is_news=True,
         )
+
+    def _end_of_log(self, place: Place, hint: Standing, ends: Ends) -> tuple[int, int] | None:
+        """Where the target's log ends, and our last sequence; None: it holds less than was known."""
+        self._sides.require_guarded(ends)
+        self._sides.require_all_readable(place, ends.log_end)
+        return (ends.log_end, ends.last_sequence(hint.last_sequence)) if ends.log_end >= hint.target_end else None
 
     # -- what holds for every position
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sparkmirror.copy import facts
-from sparkmirror.copy.count_on import CountOn
+from sparkmirror.copy.count_on import CountOn, target_next
 from sparkmirror.copy.first_place import FirstPlace
 from sparkmirror.copy.place import Ends, Place, Position
 from sparkmirror.copy.sides import Sides, behind
-from sparkmirror.topology.standing import OTHERS
+from sparkmirror.topology.standing import OTHERS, Standing
 
 MERGED = "several partitions are written into one of the target"
 
@@ -31,10 +31,19 @@ class SharedPartition:
             wiped = facts.target_wiped(place.target.name, hint.target_end)
             self._sides.tolerate(place, self._sides.rules.on_divergence, wiped)
             return self._begin(place, ends)
-        if ends.state and ends.last_sequence() == hint.last_sequence and hint.target_end <= ends.log_end:
+        if _is_as_known(hint, ends):
             return Position.of(hint)
         self._require_countable(place, ends)
         return self._counting.decide(place, hint, ends)
+
+    def end_of_ours(self, place: Place, hint: Standing, ends: Ends) -> tuple[int, int] | None:
+        """Where our last batch ends, and its last sequence; None: the target holds less of ours than was known."""
+        if _is_as_known(hint, ends):
+            return hint.target_end, hint.last_sequence
+        self._require_countable(place, ends)
+        tally = self._counting.tally(place, hint, ends)
+        known = hint.last_sequence if tally.last_sequence is None else tally.last_sequence
+        return (target_next(place, hint, tally), ends.last_sequence(known)) if tally.written >= 0 else None
 
     def _begin(self, place: Place, ends: Ends) -> Position:
         hint = place.hint
@@ -66,3 +75,8 @@ class SharedPartition:
         readable = self._sides.high_watermark(place)
         if ends.state is None and readable < ends.log_end:
             raise behind(readable, ends.log_end)
+
+
+def _is_as_known(hint: Standing, ends: Ends) -> bool:
+    """The leader says that nothing of ours was written or lost since."""
+    return ends.state is not None and ends.last_sequence() == hint.last_sequence and hint.target_end <= ends.log_end

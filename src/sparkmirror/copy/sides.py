@@ -11,7 +11,7 @@ from sparkmirror.copy import facts
 from sparkmirror.copy.lease import ALWAYS, CONTINUE, Rules
 from sparkmirror.copy.place import Ends, Place
 from sparkmirror.copy.source_view import SourceView
-from sparkmirror.copy.tail import Batch, Tail, batches_of, is_without_gap, read_tail
+from sparkmirror.copy.tail import Batch, Tail, all_batches, is_without_gap, read_tail
 from sparkmirror.errors import MirrorError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.log import fetch_batch_at
@@ -59,8 +59,8 @@ class Sides:
     def read_tail(self, place: Place, log_start: int, log_end: int, producer_id: int | None = None) -> Tail | None:
         return read_tail(self.target, place.target, place.target_partition, log_start, log_end, producer_id)
 
-    def our_batches(self, place: Place, first: int, end: int) -> Iterator[Batch]:
-        return batches_of(self.target, place.target, place.target_partition, first, end, self.id_of(place))
+    def batches(self, place: Place, first: int, end: int) -> Iterator[Batch]:
+        return all_batches(self.target, place.target, place.target_partition, first, end)
 
     def batch_at(self, place: Place, offset: int) -> BatchHeader | None:
         """The batch that holds the offset, or the next one if there is none."""

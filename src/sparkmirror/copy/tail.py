@@ -56,12 +56,10 @@ def data_batches(cluster: Cluster, topic: TopicInfo, partition: int, first: int,
             yield Batch(header, data)
 
 
-def batches_of(
-    cluster: Cluster, topic: TopicInfo, partition: int, first: int, end: int, producer_id: int
-) -> Iterator[Batch]:
-    """One producer's batches that end behind `first`, those among them that compaction has emptied."""
+def all_batches(cluster: Cluster, topic: TopicInfo, partition: int, first: int, end: int) -> Iterator[Batch]:
+    """All that end behind `first`, with markers and those among them that compaction has emptied."""
     for header, data in read_log(cluster, topic, partition, first, end):
-        if not header.is_control and header.producer_id == producer_id and first < header.end and header.first < end:
+        if first < header.end and header.first < end:
             yield Batch(header, data)
 
 

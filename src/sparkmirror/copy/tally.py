@@ -4,6 +4,9 @@
     the log holds                  | 100..119 | others' | (gone) | 150..159 |
     so 60 records were written since, whatever retention and compaction have left of them
 
+Whatever was removed has left its offsets behind, which no batch covers. Where sequences jump by more than these, what
+lies between was never there: a leader that has forgotten a producer takes a batch though it refused the one before.
+
 Sequences count records, so a leader that says 79 has lost the last 20 of those that were known. They wrap at 2^31; no
 stretch is half as long, so what seems to be ahead by more is behind.
 """
@@ -11,6 +14,7 @@ stretch is half as long, so what seems to be ahead by more is behind.
 from __future__ import annotations
 
 from sparkmirror.batch.header import BatchHeader
+from sparkmirror.copy import facts
 from sparkmirror.copy.queue import SEQUENCE_MASK
 from sparkmirror.copy.tail import Batch
 from sparkmirror.topology.run import GONE, Stretch
@@ -26,14 +30,18 @@ def count_steps(earlier: int, later: int) -> int:
 
 
 class Tally:
-    """Batches of one producer, added in the order of the log. `last_sequence` None: it is not known what came before.
+    """Batches of one producer, added in the order of the log, and those of others, passed over.
 
-    The log begins at `log_start` and is read up to `readable`. Of the batches only the last one that holds records is
-    kept, as evidence.
+    `last_sequence` None: it is not known what came before. `known_end`: where that stood. The log begins at `log_start`
+    and is read up to `readable`. Of the batches only the last one that holds records is kept, as evidence.
     """
 
-    def __init__(self, last_sequence: int | None, log_start: int = 0, readable: int = 0) -> None:
+    def __init__(
+        self, last_sequence: int | None, log_start: int = 0, readable: int = 0, known_end: int | None = None
+    ) -> None:
         self.log_start, self.readable = log_start, readable
+        self.read_to = log_start if known_end is None else known_end
+        self.absent = 0  # offsets since the last batch that no batch covers
         self.last_sequence = last_sequence
         self.written = 0  # records since; negative: so many of those before are missing
         self.end = -1  # of the last batch
@@ -52,10 +60,21 @@ class Tally:
             self.written = count_steps(self.last_sequence, sequence)
             self.last_sequence = sequence
 
+    def pass_over(self, header: BatchHeader) -> None:
+        self.absent += max(0, header.first - self.read_to)
+        self.read_to = max(self.read_to, header.end)
+
     def add(self, batch: Batch) -> None:
         header = batch.header
         size = header.end - header.first
         step = self._step(header)
+        self.pass_over(header)
+        if self.last_sequence is not None and step - size > self.absent:
+            raise facts.position_unknown(
+                f"our records in the target's log go on at offset {header.first} with sequence {header.sequence} "
+                f"behind {self.last_sequence}, and too few offsets are missing there: it never took what lies between"
+            )
+        self.absent = 0
         self.written += step
         self.behind += step
         self.last_sequence, self.end = header.last_sequence, header.end

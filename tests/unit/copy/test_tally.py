@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from sparkmirror.batch.header import BatchHeader
 from sparkmirror.copy.tail import Batch
 from sparkmirror.copy.tally import ALL, Tally, count_steps
+from sparkmirror.errors import MirrorError
 from sparkmirror.topology.run import GONE, Run, pair_up
 
 LAST = 2**31 - 1
@@ -34,6 +37,20 @@ def test_what_retention_and_compaction_removed_was_written_all_the_same() -> Non
     assert tally.tail == batch(215, 130, 5, records=2) and tally.behind == 10
     assert tally.stretches == [(GONE, 20), (200, 10), (215, 5), (GONE, 5), (230, 5)]
     assert pair_up([(50, 45)], tally.stretches) == [Run(70, 200, 10), Run(80, 215, 5), Run(90, 230, 5)]
+
+
+def test_sequences_that_jump_by_more_than_the_offsets_that_are_missing_were_never_there() -> None:
+    others = batch(500, 0, 4).header
+    tally = Tally(99, readable=600, known_end=500)
+    tally.pass_over(others)
+    with pytest.raises(MirrorError, match=r"at offset 504 with sequence 150 behind 99") as raised:
+        tally.add(batch(504, 150, 50))
+    assert raised.value.name == "position-unknown"
+    for missing, is_known in ((49, False), (50, True)):
+        tally = Tally(99, readable=600, known_end=500)
+        tally.pass_over(others._replace(first=500 + missing - 1))
+        with contextlib.nullcontext() if is_known else pytest.raises(MirrorError):
+            tally.add(batch(505 + missing - 1, 150, 50))
 
 
 def test_neighbours_are_one_stretch_and_only_one_batch_is_kept() -> None:
