@@ -195,7 +195,7 @@ class Lead:
 
         None: the next leader record has more of them, and it is written soon.
         """
-        fence = next_fence(self._fence, self._view.generation)
+        fence = next_fence(self._fence, self._view.generation, by_rows=self._flow.by_rows)
         self._is_out_of_fences = fence is None
         if fence is None:
             self._due.set()

@@ -12,7 +12,7 @@ earlier than anybody else counts from. And they end `LONGEST_LEASE` after the to
 
 from __future__ import annotations
 
-from sparkmirror.copy.lease import FENCE_STEP
+from sparkmirror.copy.lease import FENCE_STEP, ROW_ATTEMPTS
 from sparkmirror.offsets.claims import Leadership
 
 SILENT_LEASES = 3  # a leader that says nothing for so many leases' time is taken over from
@@ -66,7 +66,11 @@ def unguarded_s(earlier: Leadership | None, lease_s: float) -> float:
     return (earlier.longest_s or leases_end_s(lease_s)) + SKEW_MARGIN_S
 
 
-def next_fence(last: int, generation: int) -> int | None:
-    """Above the last one, and between those of earlier and of later generations; None: this one has no more."""
-    fence = max(last + FENCE_STEP, generation * FENCES_A_GENERATION)
-    return fence if fence < (generation + 1) * FENCES_A_GENERATION else None
+def next_fence(last: int, generation: int, *, by_rows: bool = False) -> int | None:
+    """Above the last one, and between those of earlier and of later generations; None: this one has no more.
+
+    `by_rows`: for a query, with room for each attempt that Spark makes at a task of it. One takes a whole generation.
+    """
+    room = FENCE_STEP * (ROW_ATTEMPTS if by_rows else 1)
+    fence = max(last + room, generation * FENCES_A_GENERATION)
+    return fence if fence + room <= (generation + 1) * FENCES_A_GENERATION else None
