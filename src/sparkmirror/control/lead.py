@@ -121,10 +121,8 @@ class Lead:
         asked_at = time.monotonic()
         self._claims.lead(leases_end_s(self._flow.lease_s))
         self._takes = self._claims.takes
-        before = self._claims.before
-        is_known = before is not None and before.generation == self._last_generation
-        heard_at = self._last_change if is_known else time.monotonic()
-        self._unguarded_until = max(self._unguarded_until, heard_at + unguarded_s(before, self._flow.lease_s))
+        left_s = unguarded_s(self._claims.before, self._flow.lease_s)
+        self._unguarded_until = max(self._unguarded_until, time.monotonic() + left_s)
         self._note(asked_at, said=True)
 
     def _say(self) -> None:
