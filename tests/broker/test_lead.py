@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control import part
 from sparkmirror.control.discovery import Landscape, Place
 from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.leadership import is_vacant
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.copy.receipt import SKIPPED, Receipt
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
@@ -34,6 +36,7 @@ from tests.support.keepers import keeping
 from tests.support.leases import address
 from tests.support.local_mirror import await_looks, mirroring, no_looks
 from tests.support.loopback import METADATA, Loopback
+from tests.support.topic_admin import change_configs
 
 NEW_ID = "00000000-0000-0000-0000-000000000001"  # of a topic
 
@@ -59,6 +62,33 @@ def test_a_source_that_does_not_answer_costs_no_lead(pair: Pair, tmp_path: Path)
             assert min(terms) > 0
         finally:
             keeper.stop()
+
+
+def test_who_reads_but_can_not_write_that_it_leads_gives_no_lease_when_another_may_lead(
+    pair: Pair, tmp_path: Path
+) -> None:
+    """As a driver does whose broker is cut off from the others: that one's log says for ever who led at last."""
+    flow = only_flow(write_flow(tmp_path, pair.source, pair.target, "x", {"lease.seconds": "1"}))
+    with keeping(flow) as (keeper, _), Cluster(keeper.target.address) as beside:
+        storage = Storage.of(flow)
+        other = Claims(beside, storage, 1)
+        change_configs(pair.target, storage.claims, {"max.message.bytes": "1"})
+        heard, heard_at = -1, 0.0
+
+        def may_lead() -> bool:
+            """As one who stands by looks at it."""
+            nonlocal heard, heard_at
+            other.refresh()
+            assert other.leader is not None
+            if other.leader.generation != heard:
+                heard, heard_at = other.leader.generation, time.monotonic()
+            return is_vacant(other.leader, time.monotonic() - heard_at, flow.lease_s)
+
+        await_condition(may_lead, "the silence of the driver that leads", 20)
+        assert keeper.view.leads, "it reads that nobody else does"
+        assert (keeper.lead.term_s, keeper.lead.is_sure) == (0.0, False)
+        change_configs(pair.target, storage.claims, {"max.message.bytes": None})
+        await_condition(lambda: keeper.lead.term_s > 0, "a leader record that is acknowledged", 20)
 
 
 def test_a_lead_that_another_had_between_two_records_is_taken_as_from_any_other(

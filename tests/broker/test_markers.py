@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,19 @@ from typing import Any
 import pytest
 
 from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.copy.appender import _Markers
+from sparkmirror.copy.grantor import Place
 from sparkmirror.copy.lease import LeasePartition, Rules
+from sparkmirror.net.channel import Channel
 from sparkmirror.protocol import markers
+from sparkmirror.topology.standing import Standing
 from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
+from tests.support.grantor import LocalGrantor
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, produce
 from tests.support.keepers import keeping
-from tests.support.leases import Copied, ends, new_producer_id, plan_lease, run_alone, run_lease
+from tests.support.leases import Copied, ends, new_producer_id, plan_lease, run_alone, run_copy, run_lease
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs import write_markers
 
@@ -58,6 +64,41 @@ def test_a_marker_that_failed_though_the_answer_says_otherwise_is_written_before
     assert failed
     assert copied.facts == []
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, mirrored="read_committed", ends=True)
+
+
+def test_markers_that_were_not_sent_when_a_lease_was_done_are_sent_no_more(
+    pair: Pair, topic: str, producer_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker takes nothing for a while. Whoever copies next has looked where the log ends before it does."""
+    create_topic(pair.source, topic, 1)
+    create_topic(pair.target, topic, 1)
+    write_with_holes(pair.source, topic, holes=1)
+    is_full, waits, flush = threading.Event(), threading.Event(), Channel.flush
+    is_full.set()
+
+    def flush_later(channel: Channel) -> None:
+        if is_full.is_set() and any(isinstance(pending.tag, _Markers) for pending in channel.pending):
+            waits.set()
+        else:
+            flush(channel)
+
+    class Successor(LocalGrantor):
+        def tell_done(self, positions: Mapping[Place, Standing], under_way: Collection[Place] = ()) -> None:
+            super().tell_done(positions, under_way)
+            is_full.clear()
+
+    monkeypatch.setattr(Channel, "flush", flush_later)
+    partition = LeasePartition(topic=topic, partition=0, remote=topic)
+    lease = plan_lease(pair.source, pair.target, producer_id, [partition], Rules(), seconds=30.0)
+    with Successor() as grantor:
+        runs = threading.Thread(target=run_copy, args=(lease, grantor))
+        runs.start()
+        assert waits.wait(30)
+        grantor.recall()
+        runs.join()
+        assert not is_full.is_set()
+        assert ends(pair.target, topic) == {0: grantor.standings[topic, 0].target_end} == {0: 10}
+        assert grantor.under_way == {(topic, 0)}, "of what was sent nobody knows: it is not given away at once"
 
 
 def draw_fences(keeper: FlowKeeper, count: int) -> list[int]:

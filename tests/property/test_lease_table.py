@@ -56,11 +56,19 @@ class Task:
     is_frozen: bool = False
     is_dead: bool = False
     has_ended: bool = False
+    died_at: float = 0.0
+    under_way: frozenset[Key] = frozenset()  # when it had ended
 
     def writes(self, now: float) -> set[Key]:
-        """Whoever stands still writes nothing; what it would write on waking up is decided by its deadline."""
-        alive = not self.is_dead and not self.has_ended and now < self.until
-        return self.places if alive else set()
+        """Whoever stands still writes nothing; what it would write on waking up is decided by its deadline.
+
+        What it has sent may come later: for a moment after its death, and until its deadline where it says so.
+        """
+        if now >= self.until:
+            return set()
+        if self.has_ended:
+            return set(self.under_way)
+        return self.places if not self.is_dead or now < self.died_at + MARGIN_S - STEP_S / 2 else set()
 
 
 class World:
@@ -151,9 +159,9 @@ class World:
         elif task.is_frozen and chance < 0.02:
             task.is_frozen = False
         elif chance < 0.008 and not task.is_dead:
-            task.is_dead = True
+            task.is_dead, task.died_at = True, self.now
             if task.state is not None:
-                self.table.leave(task.state, None)
+                self.table.leave(task.state, None, self.now)
         elif chance < 0.010 and task.state is not None:
             self.table.cut_off(task.state)
 
@@ -163,8 +171,10 @@ class World:
             is_over = bool(task.until) and self.now >= task.until
             if kind == "ended":
                 task.has_ended = True
+                if task.state is not None and task.places and not is_over:
+                    task.under_way = frozenset(key for key in task.places if self.dice.random() < 0.1)
                 if task.state is not None:
-                    self.table.leave(task.state, self._left(task))
+                    self.table.leave(task.state, self._left(task), self.now, under_way=task.under_way)
             elif not is_over and not task.has_ended:
                 task.until = max(task.until, until)
                 task.places |= added
@@ -217,7 +227,7 @@ def test_a_partition_goes_on_soon_after_its_silent_holder_is_over(seed: int) -> 
                 table.ask_again(state, now, now)
         for said in table.advance(now):
             if isinstance(said, Ended) and said.state is old[0]:
-                table.leave(said.state, {})
+                table.leave(said.state, {}, now)
             elif isinstance(said, Given) and said.state in new:
                 got |= dict.fromkeys(said.added, now)
     assert set(got) == {("A->B", "t", p) for p in range(3)}
@@ -234,7 +244,7 @@ def test_a_note_under_way_keeps_its_partition_alone_and_not_for_ever() -> None:
     table.advance(now)
     noted = ("A->B", "t", 0)
     assert table.begin_note(first, noted, Standing(5), now)
-    table.leave(first, {})
+    table.leave(first, {}, now)
     assert not table.begin_note(first, noted, Standing(5), now), "it is over"
     table.publish([lease("1.0", [0, 1])])
     second = table.ask("1.0", now, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sparkmirror.copy.grantor import Place, Word
 from sparkmirror.copy.lease import Lease
@@ -19,6 +19,7 @@ class LocalGrantor:
     def __init__(self) -> None:
         self.standings: dict[Place, Standing] = {}
         self.receipts: list[Receipt] = []
+        self.under_way: set[Place] = set()
         self._words: deque[Word] = deque()
         self._ear, self._bell = socket.socketpair()
 
@@ -64,5 +65,6 @@ class LocalGrantor:
     def note(self, place: Place, standing: Standing) -> None:
         self.standings[place] = standing
 
-    def tell_done(self, positions: Mapping[Place, Standing]) -> None:
+    def tell_done(self, positions: Mapping[Place, Standing], under_way: Collection[Place] = ()) -> None:
         self.standings |= positions
+        self.under_way |= set(under_way)

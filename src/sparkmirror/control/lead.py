@@ -1,8 +1,8 @@
 """The lead of one flow: taken, kept alive, lost, rested for a halt and given up. And the fences that come with it.
 
 The claim topic says who leads (see `offsets/claims.py`); what is found there goes into the flow's view. Who leads says
-so again once a lease; who stands by takes over when that is not heard any more. A driver that can't read the topic may
-have been followed by another, so its leases end before that one writes.
+so again once a lease; who stands by takes over when that is not heard any more. A driver that can't read the topic, or
+can't write to it, may have been followed by another, so its leases end before that one writes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.halt_text import halt_text
-from sparkmirror.control.leadership import is_vacant, longest_lease_s, next_fence, term_s, unguarded_s
+from sparkmirror.control.leadership import is_vacant, leases_end_s, longest_lease_s, next_fence, term_s, unguarded_s
 from sparkmirror.control.part import Part
 from sparkmirror.control.view import View
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
@@ -46,7 +46,7 @@ class Lead:
         self._times_anew = 0
         self._said_leads: bool | None = None
         self._last_generation = -1
-        self._last_change = self._confirmed_at = time.monotonic()
+        self._last_change = self._read_at = self._said_at = time.monotonic()
         self._unguarded_until = 0.0
         self._fence = 0
         self._is_out_of_fences = False
@@ -106,7 +106,7 @@ class Lead:
 
     def _confirm(self) -> None:
         self._look()
-        is_old = time.monotonic() - self._last_change >= self._flow.lease_s
+        is_old = time.monotonic() - self._said_at >= self._flow.lease_s
         if self._view.leads and (is_old or self._claims.has_rest_to_say or self._is_out_of_fences):
             self._say()
 
@@ -119,20 +119,20 @@ class Lead:
         """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
         self._has_led = True
         asked_at = time.monotonic()
-        self._claims.lead(self.longest_s)
+        self._claims.lead(leases_end_s(self._flow.lease_s))
         self._takes = self._claims.takes
         left_s = unguarded_s(self._claims.before, self._flow.lease_s)
         self._unguarded_until = max(self._unguarded_until, time.monotonic() + left_s)
-        self._note(asked_at)
+        self._note(asked_at, said=True)
 
     def _say(self) -> None:
         asked_at = time.monotonic()
-        self._claims.lead(self.longest_s)
-        self._note(asked_at)
+        self._claims.lead(leases_end_s(self._flow.lease_s))
+        self._note(asked_at, said=True)
 
-    def _note(self, asked_at: float) -> None:
+    def _note(self, asked_at: float, *, said: bool = False) -> None:
         """Another that led between two records of this driver has written: then it must be taken as from any other."""
-        has_lapsed = self._view.is_active and not self.term_s
+        had_lapsed = self._view.is_active and not self.term_s
         leader = self._claims.leader
         generation = leader.generation if leader else -1
         if generation != self._last_generation:
@@ -144,7 +144,8 @@ class Lead:
         has_fences = leads and self._is_out_of_fences and generation > self._view.generation
         if leads:
             self._view.generation = generation
-        self._confirmed_at = asked_at
+        self._read_at = asked_at
+        self._said_at = asked_at if said else self._said_at
         self._note_halt()
         if is_news and leads:
             log.info("flow %s: leads, with producer id %d", self._flow.name, self._claims.claim_producer_id())
@@ -157,7 +158,7 @@ class Lead:
         self._times_anew = self._claims.times_anew
         if has_fences:
             self._is_out_of_fences = False
-        if is_news or has_lapsed or has_fences:
+        if is_news or has_fences or (had_lapsed and self.term_s):
             self._changed()
 
     # -- halts
@@ -192,7 +193,7 @@ class Lead:
 
         None: the next leader record has more of them, and it is written soon.
         """
-        fence = next_fence(self._fence, self._view.generation)
+        fence = next_fence(self._fence, self._view.generation, by_rows=self._flow.by_rows)
         self._is_out_of_fences = fence is None
         if fence is None:
             self._due.set()
@@ -207,7 +208,7 @@ class Lead:
 
     @property
     def longest_s(self) -> float:
-        """How long a lease lasts after its driver last read that it leads. Leader records say it to who takes over."""
+        """How long a lease lasts after its driver last read that it leads."""
         return longest_lease_s(self._flow.lease_s)
 
     @property
@@ -222,4 +223,5 @@ class Lead:
 
     @property
     def _left_s(self) -> float:
-        return term_s(time.monotonic() - self._confirmed_at, self._flow.lease_s)
+        now = time.monotonic()
+        return term_s(now - self._read_at, now - self._said_at, self._flow.lease_s)

@@ -1,20 +1,35 @@
-"""When a leader counts as gone, how long its leases may last, and how they are fenced. Pure."""
+"""When a leader counts as gone, how long its leases may last, and how they are fenced. Pure.
+
+    asks for a record   appended, heard by others                           leases are over   others may lead
+    |-------------------|---------------------------------------------------|-----------------|
+    |<----------------------- SILENT_LEASES ------------------------------->|
+                        |<----------------------- SILENT_LEASES, SKEW_MARGIN_S -------------->|
+
+What a driver reads may be an old log's, of a broker that is cut off from the others. A record that is acknowledged is
+one that all others can read. So leases end in time after the last such record, counted from when it was asked for:
+earlier than anybody else counts from. And they end `LONGEST_LEASE` after the topic was last read.
+"""
 
 from __future__ import annotations
 
-from sparkmirror.copy.lease import FENCE_STEP
+from sparkmirror.copy.lease import FENCE_STEP, ROW_ATTEMPTS
 from sparkmirror.offsets.claims import Leadership
 
 SILENT_LEASES = 3  # a leader that says nothing for so many leases' time is taken over from
 SKEW_MARGIN_S = 2.0
-LONGEST_LEASE = 2  # times lease.seconds, if nobody renews it
+LONGEST_LEASE = 2  # times lease.seconds, if nobody renews it. A record is written each time, so it has one to spare
 # A generation lasts about one lease's time; rounds that are planned early share it. The claim topic's offsets can grow
 # to 134 million until fences are no int32 any more: 42 years of leases of ten seconds.
 FENCES_A_GENERATION = 4 * FENCE_STEP
 
 
+def leases_end_s(lease_s: float) -> float:
+    """How long leases may last after their driver asked for its last leader record that was acknowledged."""
+    return SILENT_LEASES * lease_s
+
+
 def silence_limit_s(lease_s: float) -> float:
-    return SILENT_LEASES * lease_s + SKEW_MARGIN_S
+    return leases_end_s(lease_s) + SKEW_MARGIN_S
 
 
 def longest_lease_s(lease_s: float) -> float:
@@ -22,9 +37,12 @@ def longest_lease_s(lease_s: float) -> float:
     return LONGEST_LEASE * lease_s
 
 
-def term_s(unconfirmed_s: float, lease_s: float) -> float:
-    """How long a lease lasts from now on: none outlasts the word that its driver leads, whoever hangs meanwhile."""
-    return max(0.0, longest_lease_s(lease_s) - unconfirmed_s)
+def term_s(unread_s: float, unsaid_s: float, lease_s: float) -> float:
+    """How long a lease lasts from now on: none outlasts the word that its driver leads, whoever hangs meanwhile.
+
+    `unread_s`: since it last asked who leads; `unsaid_s`: since it asked for its last record that was acknowledged.
+    """
+    return max(0.0, min(longest_lease_s(lease_s) - unread_s, leases_end_s(lease_s) - unsaid_s))
 
 
 def is_running(leader: Leadership | None, lease_s: float, now_ms: float) -> bool:
@@ -35,18 +53,24 @@ def is_running(leader: Leadership | None, lease_s: float, now_ms: float) -> bool
 
 
 def is_vacant(leader: Leadership | None, silent_s: float, lease_s: float) -> bool:
-    """As one who stands by sees it, by how long it has heard nothing new."""
-    return leader is None or leader.released or silent_s > silence_limit_s(lease_s)
+    """As one who stands by sees it, by how long it has heard nothing new. The leader may have longer leases."""
+    if leader is None or leader.released:
+        return True
+    return silent_s > max(silence_limit_s(lease_s), leader.longest_s + SKEW_MARGIN_S)
 
 
 def unguarded_s(earlier: Leadership | None, lease_s: float) -> float:
-    """How long leases of whoever led before may still write."""
+    """How long after its last record leases of whoever led before may still write."""
     if earlier is None or not earlier.leaves_leases:
         return 0.0
-    return (earlier.longest_s or longest_lease_s(lease_s)) + SKEW_MARGIN_S
+    return (earlier.longest_s or leases_end_s(lease_s)) + SKEW_MARGIN_S
 
 
-def next_fence(last: int, generation: int) -> int | None:
-    """Above the last one, and between those of earlier and of later generations; None: this one has no more."""
-    fence = max(last + FENCE_STEP, generation * FENCES_A_GENERATION)
-    return fence if fence < (generation + 1) * FENCES_A_GENERATION else None
+def next_fence(last: int, generation: int, *, by_rows: bool = False) -> int | None:
+    """Above the last one, and between those of earlier and of later generations; None: this one has no more.
+
+    `by_rows`: for a query, with room for each attempt that Spark makes at a task of it. One takes a whole generation.
+    """
+    room = FENCE_STEP * (ROW_ATTEMPTS if by_rows else 1)
+    fence = max(last + room, generation * FENCES_A_GENERATION)
+    return fence if fence + room <= (generation + 1) * FENCES_A_GENERATION else None

@@ -17,7 +17,7 @@ from dataclasses import replace
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.flow import LONGEST_PAUSE_S
-from sparkmirror.control.leadership import FENCES_A_GENERATION, longest_lease_s, silence_limit_s
+from sparkmirror.control.leadership import FENCES_A_GENERATION, leases_end_s, silence_limit_s
 from sparkmirror.control.state_logs import LogReader
 from sparkmirror.control.state_plan import ImportPlan, plan_import, split_places
 from sparkmirror.control.storage import refuse_impossible_factors
@@ -114,7 +114,7 @@ class StateKeeper:
             if leader:
                 return leader
         if claims.leader is None:
-            claims.note_unknown_leader(self._next_generation(state), longest_lease_s(self._flow.lease_s))
+            claims.note_unknown_leader(self._next_generation(state), leases_end_s(self._flow.lease_s))
         for section in (OFFSET_MAP, CHECKPOINTS, PROGRESS):
             records = plan.writes.get(section)
             why_not = self._make_checkpoints_topic() if records and section == CHECKPOINTS else ""

@@ -113,10 +113,10 @@ class Copy:
                 self._tell_receipts()
                 if self._told:
                     yield self._take_told()
-        self._drain()
+        under_way = self._drain()
         self._roster.note_waiting(time.monotonic())
         self._tell_receipts()
-        self._grantor.tell_done({c.place: left for c in self._roster.cursors if (left := c.left)})
+        self._grantor.tell_done({c.place: left for c in self._roster.cursors if (left := c.left)}, under_way)
         yield self._take_told()
 
     def _tell_receipts(self) -> None:
@@ -376,8 +376,8 @@ class Copy:
 
     # -- the end
 
-    def _drain(self) -> None:
-        """Send nothing new; wait a little for the answers of what is under way."""
+    def _drain(self) -> list[Place]:
+        """Send nothing new; wait a little for the answers of what is under way. Where something still is then."""
         self._ending = True
         until = time.monotonic() + DRAIN_S
         for cursor in self._roster.cursors:
@@ -386,6 +386,11 @@ class Copy:
             self._poll(0.05)
         if self._scout.writing.acquire(timeout=WRITING_S):
             self._scout.writing.release()
+        late = {node: a.channel for node, a in self._links.appenders.items() if a.channel.pending}
+        under_way = [c.place for c in self._roster.cursors if c.in_flight and c.target_node in late]
+        for channel in late.values():  # what was not sent yet must not be
+            self._lose_channel(channel, f"{channel} did not answer before the lease ended")
+        return under_way
 
     def close(self) -> None:
         """Close sessions and connections; a fetch that is still under way is waited for as long as it may take."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -32,11 +32,12 @@ class Grantor(Protocol):
     """Readable when it has something to say.
 
     `ask`: for more time, which counts from now. `hear`: what was said, None if nothing was. `tell_done` gets the
-    positions as soon as nothing more is written, so that a successor can go on while this one closes its connections.
+    positions as soon as nothing more is sent, so that a successor can go on while this one closes its connections, and
+    the places of what was sent and may still be written: nobody goes on there before the lease's time is over.
     """
 
     def fileno(self) -> int: ...
     def ask(self) -> None: ...
     def hear(self) -> Word | None: ...
     def tell_receipts(self, receipts: Sequence[Receipt]) -> None: ...
-    def tell_done(self, positions: Mapping[Place, Standing]) -> None: ...
+    def tell_done(self, positions: Mapping[Place, Standing], under_way: Collection[Place]) -> None: ...

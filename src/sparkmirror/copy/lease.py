@@ -15,6 +15,7 @@ AUTO, ALWAYS, NEVER = "auto", "always", "never"
 FAIL, CONTINUE = "fail", "continue"
 ASK_SHARE = 1 / 8  # of the time that a lease may last: so often its task asks for more
 FENCE_STEP = 4  # so many times a lease may fence itself off, after answers that were lost
+ROW_ATTEMPTS = 4  # Spark's at a task that writes rows: each fences off the ones before it, in steps of its own
 
 MARKERS, TRANSACTIONS, NOTHING = "markers", "transactions", "nothing"
 OLDEST, NEWEST, NOWHERE = "earliest", "latest", "none"

@@ -2,11 +2,12 @@
 
 Each partition of the target has a transactional id of its own. A task that fills a hole there takes it over first,
 whichever task wrote before, so no other marker can come any more. Then the log must end where the hole begins; if not,
-a marker of an earlier task has come meanwhile, and the partition is looked at anew.
+a marker of an earlier task has come meanwhile, or one of a fill whose cursor was lost and found while it was under way,
+and the partition is looked at anew.
 
-    take the id over      InitProducerId   shuts out who had it; ends his open transaction, with a marker
-    see to the log's end  ListOffsets      only the first time
-    a marker at a time    AddPartitionsToTxn, EndTxn
+    take the id over      InitProducerId   shuts out who had it; ends his open transaction, with a marker; once a lease
+    see to the log's end  ListOffsets
+    a marker at a time    AddPartitionsToTxn, EndTxn, while the cursor is not lost
     see to the log's end  ListOffsets
 """
 
@@ -41,10 +42,12 @@ class SlowFill:
     def fill(self, fills: Fills) -> list[Filled]:
         """Some markers for each partition; as many as its log then shows."""
         errors: dict[Partition, int] = {}
+        begins = {p: cursor.target_next for p, (cursor, _, _) in fills.items()}
         self._is_cut_off = False
-        self._take_over([p for p in fills if p not in self._transactions], fills, errors)
+        self._take_over([p for p in fills if p not in self._transactions], errors)
+        self._check_ends(fills, begins, errors)
         written = self._write_markers(fills, errors)
-        expected = {p: fills[p][0].target_next + count for p, count in written.items() if p not in errors}
+        expected = {p: begins[p] + count for p, count in written.items() if p not in errors}
         ends = self._await_ends(fills, expected)
         for partition, end in expected.items():
             if ends.get(partition) != end:
@@ -56,21 +59,28 @@ class SlowFill:
             for p, (cursor, term, _) in fills.items()
         ]
 
-    def _take_over(self, partitions: Iterable[Partition], fills: Fills, errors: dict[Partition, int]) -> None:
+    def _take_over(self, partitions: Iterable[Partition], errors: dict[Partition, int]) -> None:
         for partition in partitions:
             transactions = EmptyTransactions(self._target, self._name(partition))
             if self._try(transactions.begin, partition, errors):
                 self._transactions[partition] = transactions
-        new = {p: fills[p][0].target_next for p in partitions if p not in errors}
-        ends = self._ask_ends(fills, new)
-        errors |= {p: codes.REQUEST_TIMED_OUT for p, end in new.items() if ends.get(p) != end}
+
+    def _check_ends(self, fills: Fills, begins: dict[Partition, int], errors: dict[Partition, int]) -> None:
+        """No marker of anybody else's can come any more, and none is under way: each log ends where its hole begins."""
+        ready = {p: begin for p, begin in begins.items() if p not in errors}
+        ends = self._ask_ends(fills, ready)
+        errors |= {p: codes.REQUEST_TIMED_OUT for p, end in ready.items() if ends.get(p) != end}
 
     def _write_markers(self, fills: Fills, errors: dict[Partition, int]) -> dict[Partition, int]:
         """In turns: while one partition's marker is on its way, those of the others are sent."""
         written = dict.fromkeys(fills, 0)
         until = time.monotonic() + AT_ONCE_S
         for index in range(AT_A_TIME):
-            turn = [p for p, (_, _, number) in fills.items() if number > index and p not in errors]
+            turn = [
+                p
+                for p, (cursor, term, number) in fills.items()
+                if number > index and p not in errors and term == cursor.term
+            ]
             if not turn or not self._may_write() or (index and time.monotonic() > until):
                 break
             opened = [p for p in turn if self._try(lambda p=p: self._transactions[p].open(p), p, errors)]  # type: ignore[misc]

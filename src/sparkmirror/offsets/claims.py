@@ -65,9 +65,9 @@ UNSEEN = 1000  # so many generations, at most, may have come since a driver last
 class Leadership:
     """The newest leader record of a flow. Times are by the driver's clock; `since_ms` -1: not said.
 
-    `longest_s`: how long its leases may last, 0 if that is not said. `halt`: the one that it heeds, and `at_rest`
-    whether it has come to its end. `seen`: how far the copy was. `unsure`: it is not known who led before, and his
-    leases may last that long, too. `base`: what generations are counted from.
+    `longest_s`: how long its leases may last after this record, 0 if that is not said. `halt`: the one that it heeds,
+    and `at_rest` whether it has come to its end. `seen`: how far the copy was. `unsure`: it is not known who led
+    before, and his leases may last that long, too. `base`: what generations are counted from.
     """
 
     generation: int
@@ -213,7 +213,7 @@ class Claims:
         return {place: self._origins[place] for place in places if place in self._origins}
 
     def lead(self, longest_s: float) -> None:
-        """Write a leader record; its offset is the new generation. No lease of it lasts longer than `longest_s`."""
+        """Write a leader record; its offset is the new generation. Its leases last no longer than `longest_s`."""
         if not self.leads():
             self._since_ms = int(time.time() * 1000)
         self._longest_s = longest_s

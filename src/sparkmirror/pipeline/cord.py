@@ -9,7 +9,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sparkmirror.copy.grantor import Word
 from sparkmirror.copy.receipt import Receipt, to_row
@@ -175,10 +175,13 @@ class Cord:
         self._notes = None
         return None
 
-    def tell_done(self, positions: Mapping[tuple[str, int], Standing]) -> None:
+    def tell_done(
+        self, positions: Mapping[tuple[str, int], Standing], under_way: Collection[tuple[str, int]] = ()
+    ) -> None:
         """Hand the positions to whoever copies next. The desk may be gone: then nobody waits."""
+        told = [[topic, partition, *hint] for (topic, partition), hint in positions.items()]
         with contextlib.suppress(OSError):
-            self._send(m.Done([[topic, partition, *hint] for (topic, partition), hint in positions.items()]))
+            self._send(m.Done(told, [list(place) for place in under_way]))
 
     # -- lines
 

@@ -185,7 +185,7 @@ class Desk:
             if isinstance(state, LeaseState):
                 self._lines.pop(state, None)
                 if is_dead:
-                    self.table.leave(state, None)
+                    self.table.leave(state, None, time.monotonic())
                 else:
                     self.table.cut_off(state)
             self._advance()
@@ -266,8 +266,9 @@ class Desk:
             return
         flow = state.lease.flow
         done = {(flow, topic, partition): Standing(*hint) for topic, partition, *hint in message.positions}
+        under_way = {(flow, topic, partition) for topic, partition in message.under_way}
         with self.changed:
-            self.table.leave(state, done)
+            self.table.leave(state, done, time.monotonic(), under_way)
             self._advance()
 
     def _take_receipts(self, state: LeaseState, receipts: list[Receipt]) -> None:

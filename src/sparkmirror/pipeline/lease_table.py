@@ -4,6 +4,8 @@
                         |                                       ^ |
                         '-- silent, or void -----> DONE         '-' asks again: renewed; more partitions become free
 
+A task that died, or is done and has had no answer to what it sent, is GOING until that can hardly be written any more.
+
 Each partition is held by one lease at most. A lease begins with those of its partitions that nobody holds and takes up
 the others as they become free, so nobody waits for a silent task but the partitions that it holds. A lease of an
 earlier round ends when all that copy its flow next are there; one that is not renewed, since its task does not ask, is
@@ -16,7 +18,7 @@ clusters, to be found from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -55,13 +57,14 @@ class LeaseState:
     until: float = 0.0
     must_end: bool = False
     is_told: bool = False  # that it must end
+    has_left: bool = False  # what it sent may still be written
     lost: bool = False
     heard: int = 0  # times that it has told receipts
     notes: dict[Key, tuple[Standing, float]] = field(default_factory=dict)  # being written; waited for until then
 
     @property
     def is_out(self) -> bool:
-        return self.phase in (Phase.THERE, Phase.GOING)
+        return self.phase in (Phase.THERE, Phase.GOING) and not self.has_left
 
     @property
     def is_held(self) -> bool:
@@ -198,11 +201,26 @@ class LeaseTable:
         is_renewed = state.phase is Phase.GOING and not state.must_end and seconds > 0
         return self._give(state, (), seconds, now) if is_renewed else None
 
-    def leave(self, state: LeaseState, done: Mapping[Key, Standing] | None) -> None:
-        """It is done, or (None) has died."""
+    def leave(
+        self, state: LeaseState, done: Mapping[Key, Standing] | None, now: float, under_way: Collection[Key] = ()
+    ) -> None:
+        """It is done, or (None) has died.
+
+        What it has sent may still be written: for a moment after its death, else where it says so until its time is
+        over.
+        """
         self.take_told(state, done or {})
-        if state.is_out:
-            state.end(lost=done is None or state.phase is Phase.THERE)
+        if state.phase is Phase.GOING and not state.has_left:
+            state.has_left = state.must_end = state.is_told = True
+            if done is None:
+                state.until, state.lost = min(state.until, now), True
+                return
+            state.held.intersection_update(under_way)
+            state.wanted = set()
+            if not state.held:
+                state.end()
+        elif state.phase is Phase.THERE:
+            state.end(lost=True)
 
     def take_told(self, state: LeaseState, standings: Mapping[Key, Standing]) -> None:
         """Where partitions stand. Who is late tells nothing: others may have written since."""
@@ -216,7 +234,7 @@ class LeaseTable:
 
     def begin_note(self, state: LeaseState, key: Key, standing: Standing, now: float) -> bool:
         """Whether it may have written where a partition stands."""
-        if state.phase is not Phase.GOING or key not in state.held or now >= state.until:
+        if state.phase is not Phase.GOING or state.has_left or key not in state.held or now >= state.until:
             return False
         state.notes[key] = (standing, now + NOTE_S)
         return True

@@ -93,9 +93,10 @@ class Noted(NamedTuple):
 
 
 class Done(NamedTuple):
-    """Topic, partition, and where it stands."""
+    """Topic, partition, and where it stands; topic and partition of what was sent and not answered."""
 
     positions: Sequence[Sequence[Any]]
+    under_way: Sequence[Sequence[Any]]
 
 
 Message = (

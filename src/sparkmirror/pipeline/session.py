@@ -17,9 +17,10 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from sparkmirror.copy.lease import ROW_ATTEMPTS
 from sparkmirror.errors import SetupError
 
-TASK_FAILURES = 4
+TASK_FAILURES = ROW_ATTEMPTS
 SPARE_SLOTS = 2
 MASTER_TIMEOUT_S = 5.0
 DEFAULT_MASTER = "local[*]"

@@ -11,9 +11,10 @@ from pyspark import TaskContext
 
 from sparkmirror.copy.beginning import Beginner
 from sparkmirror.copy.flow_finder import FlowFinder
-from sparkmirror.copy.lease import FENCE_STEP, Lease
+from sparkmirror.copy.lease import FENCE_STEP, ROW_ATTEMPTS, Lease
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.copy.row_write import RowWrite
+from sparkmirror.errors import ConnectionLostError
 from sparkmirror.pipeline.connections import shared_cluster, shared_progress
 from sparkmirror.pipeline.copy_stage import receipts_to_arrow
 from sparkmirror.pipeline.cord import Cord
@@ -53,10 +54,13 @@ class _Term:
 
 
 def _of_this_task(lease: Lease) -> Lease:
-    """A second attempt fences off the first."""
+    """A second attempt fences off the first. One that has no fences fails, and with it the query: the next has some."""
     context = TaskContext.get()
     assert context is not None
-    fence = lease.fence + min(context.attemptNumber(), FENCE_STEP - 1)
+    attempt = context.attemptNumber()
+    if attempt >= ROW_ATTEMPTS:
+        raise ConnectionLostError(f"attempt {attempt + 1} at a task has no fences: the query is to start again")
+    fence = lease.fence + attempt * FENCE_STEP
     return replace(lease, lease_id=f"{lease.lease_id}.{context.partitionId()}", fence=fence)
 
 

@@ -41,12 +41,17 @@ def test_one_who_stands_by_takes_over_from_the_silent_and_the_released() -> None
 def test_leases_of_the_leader_before_are_waited_for() -> None:
     assert unguarded_s(replace(LEADER, longest_s=20), 10) == 22
     assert unguarded_s(replace(LEADER, longest_s=80), 10) == 82
-    assert unguarded_s(LEADER, 10) == 22, "it does not say how long they last: as long as any"
+    assert unguarded_s(LEADER, 10) == 32, "it does not say how long they last: as long as any"
     assert unguarded_s(replace(LEADER, longest_s=20, released=True, unsure=True), 10) == 22
 
 
 def test_no_lease_is_renewed_beyond_the_word_that_its_driver_leads() -> None:
-    assert (term_s(0, 10), term_s(15, 10), term_s(20, 10), term_s(99, 10)) == (20, 5, 0, 0)
+    assert [term_s(unread, 0, 10) for unread in (0, 15, 20, 99)] == [20, 5, 0, 0]
+    assert [term_s(0, unsaid, 10) for unsaid in (0, 10, 25, 30, 99)] == [20, 20, 5, 0, 0]
+
+
+def test_who_has_shorter_leases_waits_for_the_longer_ones_of_the_leader() -> None:
+    assert not is_vacant(replace(LEADER, longest_s=80), 82, 10) and is_vacant(replace(LEADER, longest_s=80), 82.1, 10)
 
 
 def test_leases_of_nobody_and_of_one_that_has_released_are_not() -> None:

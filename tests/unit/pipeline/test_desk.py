@@ -28,7 +28,7 @@ from sparkmirror.pipeline.desk import Desk
 from sparkmirror.pipeline.desk_keys import ADDRESS_VARIABLE, KEY_VARIABLE, make_keys
 from sparkmirror.pipeline.lease_source import LeasePartition as PlannedLease
 from sparkmirror.pipeline.lease_source import LeaseReader
-from sparkmirror.pipeline.lease_table import Phase
+from sparkmirror.pipeline.lease_table import MARGIN_S, Phase
 from sparkmirror.pipeline.messages import Told
 from sparkmirror.topology.standing import Standing
 from tests.support.proxy import Proxy
@@ -194,6 +194,36 @@ def test_a_task_that_dies_is_noticed_and_its_successor_goes(desk: Desk, cords: l
     cords[0].close()
     assert second.get() == {}
     assert first.states["0.a"].lost
+
+
+def test_what_a_task_that_died_has_sent_may_come_before_its_successor_looks(desk: Desk, cords: list[Cord]) -> None:
+    """Its requests lie in buffers when it is killed, and markers have no sequence."""
+    desk.publish([lease("0.a")])
+    assert hints_of(cords[0], "0.a") == {}
+    desk.publish([lease("1.a")])
+    second = Waiting(lambda: hints_of(cords[1], "1.a"))
+    assert desk.wait(lambda: is_there(desk, "1.a"), 5)
+    died_at = time.monotonic()
+    cords[0].close()
+    assert second.get() == {}
+    assert time.monotonic() - died_at >= MARGIN_S
+
+
+def test_where_a_task_had_no_answer_nobody_goes_on_before_its_time_is_over(desk: Desk, cords: list[Cord]) -> None:
+    desk.table.term_of = lambda _: 1.0
+    desk.publish([lease("0.a", partitions=[0, 1])])
+    assert hints_of(cords[0], "0.a") == {}
+    desk.publish([lease("1.a", partitions=[0]), lease("1.b", partitions=[1])])
+    waits, goes = Waiting(lambda: hints_of(cords[1], "1.a")), Waiting(lambda: hints_of(cords[2], "1.b"))
+    assert is_readable(cords[0], 5)
+    cords[0].tell_done({("t", 0): Standing(5), ("t", 1): Standing(7)}, {("t", 0)})
+    cords[0].close()
+    assert goes.get() == {("t", 1): Standing(7)}
+    state = desk.table.find("0.a")
+    assert state is not None and time.monotonic() < state.until and waits.is_alive()
+    waits.join(2 * state.lease.seconds)
+    assert waits.result == {("t", 0): Standing(5)}
+    assert time.monotonic() >= state.until + MARGIN_S
 
 
 def test_leases_that_never_began_are_void_after_the_next_round(desk: Desk, cords: list[Cord]) -> None:

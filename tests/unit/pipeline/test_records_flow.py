@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark import TaskContext
 
-from sparkmirror.copy.lease import Lease
+from sparkmirror.control.leadership import next_fence
+from sparkmirror.copy.lease import FENCE_STEP, Lease
 from sparkmirror.copy.receipt import COPIED, STOPPED, Receipt
+from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.pipeline import records_flow
 from sparkmirror.pipeline.records_flow import RecordsFlow
+from sparkmirror.pipeline.session import TASK_FAILURES
+from sparkmirror.pipeline.write_stage import _of_this_task
 
 ADDRESS = ClusterAddress(alias="A", bootstrap=("a:9092",))
 LEASE = Lease(
@@ -83,3 +89,30 @@ def test_what_stands_still_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
     flow.tend([T0], lambda: LEASE)
     assert len(flow.started) == 2
     assert (flow.hints()[T0].next_offset, len(flow.taken)) == (9, 2)
+
+
+def test_each_attempt_at_a_task_shuts_out_all_markers_of_those_before_and_of_earlier_queries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An attempt raises its own fence with each answer that was lost."""
+    used: list[int] = []
+    last = 0
+    for generation in (3, 3, 4, 9):
+        fence = next_fence(last, generation, by_rows=True)
+        if fence is None:  # the next leader record brings some
+            continue
+        last = fence
+        for attempt in range(TASK_FAILURES):
+            context = SimpleNamespace(attemptNumber=lambda number=attempt: number, partitionId=lambda: 0)
+            monkeypatch.setattr(TaskContext, "get", lambda now=context: now)
+            first = _of_this_task(replace(LEASE, fence=fence)).fence
+            used += range(first, first + FENCE_STEP)
+    assert len(used) == 3 * TASK_FAILURES * FENCE_STEP
+    assert used == sorted(set(used))
+
+
+def test_an_attempt_that_has_no_fences_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = SimpleNamespace(attemptNumber=lambda: TASK_FAILURES, partitionId=lambda: 0)
+    monkeypatch.setattr(TaskContext, "get", lambda: context)
+    with pytest.raises(ConnectionLostError, match="attempt"):
+        _of_this_task(LEASE)
