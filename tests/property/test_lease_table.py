@@ -271,5 +271,5 @@ def test_a_lease_that_is_not_current_any_more_gets_no_time() -> None:
     assert state.until == 100.0 + TERM_S
     table.publish([lease("1.0", [0])])
     assert table.ask("1.0", 102.0, 102.0) is not None
-    table.leave(state, {})
+    table.leave(state, {}, 102.0)
     assert [type(said) for said in table.advance(102.0)] == [Ended], "neither is current"

@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
-from sparkmirror.control.leadership import SKEW_MARGIN_S, longest_lease_s, term_s, unguarded_s
+from sparkmirror.control.leadership import SKEW_MARGIN_S, longest_lease_s, unguarded_s
 from sparkmirror.control.part import Part
 from sparkmirror.errors import BrokerError, ConnectionLostError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
@@ -99,7 +99,8 @@ class OtherWay:
     def term_s(self) -> float:
         """How long leases may last by the last look, 0: none may."""
         asked_at, takes = self._confirmed
-        return term_s(time.monotonic() - asked_at, self._flow.lease_s) if takes == self._mine.takes else 0.0
+        left_s = longest_lease_s(self._flow.lease_s) - (time.monotonic() - asked_at)
+        return max(0.0, left_s) if takes == self._mine.takes else 0.0
 
     @property
     def unknowing_s(self) -> float:

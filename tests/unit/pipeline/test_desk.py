@@ -661,7 +661,7 @@ def test_closing_the_desk_frees_planners_and_tasks(desk: Desk, cords: list[Cord]
     assert hints_of(cords[2], "0.a") == {}
     planner = Waiting(lambda: cords[1].next_round("b", 0))
     desk.close()
-    assert planner.get() == 0
+    assert planner.get() in (0, None)  # nothing new, or no answer at all
 
 
 def test_a_stranger_gets_no_connection_and_a_false_desk_no_task(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
