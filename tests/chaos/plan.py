@@ -10,7 +10,7 @@ import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-PAIRS_OF_KINDS = 4  # one pair for so many kinds
+PAIRS_OF_KINDS = 2  # one pair for so many kinds
 TRIES = 20
 
 

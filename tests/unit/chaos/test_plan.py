@@ -6,11 +6,11 @@ import itertools
 from collections import Counter
 
 from tests.chaos.kinds import KINDS
-from tests.chaos.plan import Traits, choose_steps, plan_steps
+from tests.chaos.plan import PAIRS_OF_KINDS, Traits, choose_steps, plan_steps
 from tests.chaos.world import SHAPES
 
 TRAITS = [kind.traits for kind in KINDS.values()]
-LAP = len(TRAITS) + len(TRAITS) // 4
+LAP = len(TRAITS) + len(TRAITS) // PAIRS_OF_KINDS
 
 
 def test_the_same_seed_gives_the_same_plan_however_long_it_is() -> None:
