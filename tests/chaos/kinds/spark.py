@@ -5,7 +5,10 @@ from __future__ import annotations
 from tests.chaos.driver import freeze, wake
 from tests.chaos.fault import Fault, Kind
 from tests.chaos.world import LONGER_S
+from tests.support.kafka_client import await_condition
 from tests.support.standalone import Standalone
+
+EXECUTORS_S = 90.0
 
 
 class OfSpark(Fault):
@@ -13,6 +16,11 @@ class OfSpark(Fault):
     def spark(self) -> Standalone:
         assert self.world.spark is not None
         return self.world.spark
+
+    def prepare(self) -> None:
+        """A master that has just come back starts none for a while: then this would be the last one."""
+        wanted = self.world.shape.executors
+        await_condition(lambda: len(self.spark.executors()) == wanted, "the executors", EXECUTORS_S)
 
     def end(self) -> None:
         if not self.world.driver.is_alive:
