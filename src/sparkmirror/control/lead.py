@@ -42,7 +42,7 @@ class Lead:
         self._allowed = threading.Event()
         self.look_every_s = min(LOOK_EVERY_S, flow.lease_s / 2)
         self._has_led = False
-        self._takes = -1  # how often the lead was taken when it was taken here
+        self.takes = -1  # how often the lead was taken when it was taken here
         self._times_anew = 0
         self._said_leads: bool | None = None
         self._last_generation = -1
@@ -120,7 +120,7 @@ class Lead:
         self._has_led = True
         asked_at = time.monotonic()
         self._claims.lead(leases_end_s(self._flow.lease_s))
-        self._takes = self._claims.takes
+        self.takes = self._claims.takes
         left_s = unguarded_s(self._claims.before, self._flow.lease_s)
         self._unguarded_until = max(self._unguarded_until, time.monotonic() + left_s)
         self._note(asked_at, said=True)
@@ -137,7 +137,7 @@ class Lead:
         generation = leader.generation if leader else -1
         if generation != self._last_generation:
             self._last_generation, self._last_change = generation, time.monotonic()
-        leads = self._claims.leads() and self._claims.takes == self._takes
+        leads = self._claims.leads() and self._claims.takes == self.takes
         is_news = self._has_led and leads != self._said_leads
         if is_news:
             self._view.leads = self._said_leads = leads

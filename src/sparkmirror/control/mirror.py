@@ -192,6 +192,7 @@ class Mirror:
             strongbox,
             desk_bind(self.spark),
             self._is_current,
+            lambda flow: self._keeper(flow).lead.takes,
         )
         self._rounds = Rounds(
             self.keepers,
