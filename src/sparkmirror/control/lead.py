@@ -147,6 +147,7 @@ class Lead:
         self._read_at = asked_at
         self._said_at = asked_at if said else self._said_at
         self._note_halt()
+        self._note_accepted()
         if is_news and leads:
             log.info("flow %s: leads, with producer id %d", self._flow.name, self._claims.claim_producer_id())
         elif is_news and self._claims.times_anew != self._times_anew:
@@ -161,7 +162,14 @@ class Lead:
         if is_news or has_fences or (had_lapsed and self.term_s):
             self._changed()
 
-    # -- halts
+    # -- what others want
+
+    def _note_accepted(self) -> None:
+        """The next round tries it."""
+        if self._claims.accepted != self._view.accepted:
+            self._view.accepted = self._claims.accepted
+            self._wake.set()
+            self._changed()
 
     def _note_halt(self) -> None:
         halt = self._claims.halt

@@ -87,6 +87,7 @@ class Cursor:
         self._settled_at = 0.0
         self._last_sequence = -1
         self._stood = NOT_FOUND  # when it was found
+        self._accepts = leased.accepts
         self.is_as_left = False  # the hint tells of all that this lease and those before have written
         self._has_unanswered = False  # what this lease has sent may still be written
         self._errors = errors or Errors()
@@ -150,6 +151,7 @@ class Cursor:
             producer_id=leased.producer_id,
             is_new=leased.is_new,
             is_as_left=self.is_as_left,
+            accepts=self._accepts,
         )
 
     def settle(self, place: Place, position: Position, now: float) -> None:
@@ -168,6 +170,7 @@ class Cursor:
         self.known_until = 0.0
         self.is_out_of_range = self.is_forgotten = False
         self.is_as_left = not self._has_unanswered
+        self._accepts = ""
         self._note_position()
 
     def search_on(self, place: Place, position: Position) -> None:

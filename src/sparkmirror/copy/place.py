@@ -27,6 +27,7 @@ class Place:
     producer_id: int | None = None  # its own, where others write into the target partition, too
     is_new: bool = False  # nothing was written under that id yet
     is_as_left: bool = False  # the hint tells of all that was written under it
+    accepts: str = ""  # the fact that somebody wants to be passed here
     notes: list[str] = field(default_factory=list)  # facts that a policy tolerated here
 
     @property
