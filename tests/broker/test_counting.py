@@ -5,15 +5,21 @@ from __future__ import annotations
 import random
 import time
 import tracemalloc
+from collections.abc import Iterator
 
 import pytest
 
 from sparkmirror.batch.header import patch_batch
+from sparkmirror.copy import scout
 from sparkmirror.copy.lease import NEVER, LeasePartition, Rules
+from sparkmirror.copy.place import Place
+from sparkmirror.copy.roster import SEARCHING
+from sparkmirror.copy.sides import Sides
+from sparkmirror.copy.tail import Batch
 from sparkmirror.topology.standing import Standing
 from tests.conftest import Pair
 from tests.support.batches import encode_batch
-from tests.support.kafka_client import create_topic, produce, read_all
+from tests.support.kafka_client import await_condition, create_topic, produce, read_all, total
 from tests.support.leases import Copied, ends, new_producer_id, plan_lease, run_alone, run_lease
 from tests.support.source_logs import remove_records
 from tests.support.source_logs.write import append_raw
@@ -108,3 +114,43 @@ def test_counting_a_long_log_takes_little_memory(pair: Pair, topic: str) -> None
     assert found.standings[topic, 0].next_offset == RECORDS
     print(f"peak {peak >> 20} MB for a log of {RECORDS * RECORD_BYTES >> 20} MB")
     assert peak < RECORDS * RECORD_BYTES / 3
+
+
+def test_an_origin_that_the_leader_forgot_holds_up_nobody_and_what_others_wrote_is_read_once(
+    pair: Pair, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet, busy = f"{topic}.quiet", f"{topic}.busy"
+    producer_id, others = new_producer_id(pair.target), 20
+    for servers, name in ((pair.source, quiet), (pair.source, busy), (pair.target, topic), (pair.target, busy)):
+        create_topic(servers, name)
+    write(pair.source, busy, 0, 5)
+    for number in range(others):
+        write(pair.target, topic, number, number + 1)
+    searched: list[int] = []
+    batches = Sides.batches
+
+    def search(self: Sides, place: Place, first: int, end: int) -> Iterator[Batch]:
+        await_condition(lambda: total(pair.target, busy) == 5, "its neighbour", 10)
+        searched.append(first)
+        return batches(self, place, first, end)
+
+    monkeypatch.setattr(Sides, "batches", search)
+    monkeypatch.setattr(scout, "COUNT_BYTES", 1)
+
+    def copy(left: dict[tuple[str, int], Standing]) -> Copied:
+        known = Standing(0, -1, 0, translated="merged")
+        merged = LeasePartition(
+            topic=quiet, partition=0, remote=topic, onto=0, producer_id=producer_id, hint=known,
+            stop_at=ends(pair.source, quiet)[0],
+        )  # fmt: skip
+        beside = LeasePartition(topic=busy, partition=0, remote=busy, hint=left.get((busy, 0)), stop_at=5)
+        return run_alone(plan_lease(pair.source, pair.target, producer_id + 1, [merged, beside], Rules(), 20), left)
+
+    first = copy({})
+    assert searched == list(range(others + 1)), "each search begins where the one before ended"
+    assert [f"{quiet}-0 waiting {SEARCHING}" in first.facts, f"{quiet}-0 goes-on " in first.facts] == [True, True]
+    searched.clear()
+    write(pair.source, quiet, 100, 105)
+    assert copy(first.standings).facts == [] and searched == [others], "nobody else could have written for it"
+    values = [r.value for r in read_all(pair.target, topic)[0]]
+    assert values[others:] == [b"%d" % i for i in range(100, 105)]

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, total
 from tests.support.keepers import keeping
 from tests.support.leases import address
-from tests.support.local_mirror import await_looks, mirroring, no_looks
+from tests.support.local_mirror import LocalMirror, await_looks, mirroring, no_looks
 from tests.support.loopback import METADATA, Loopback
 from tests.support.topic_admin import change_configs
 
@@ -187,6 +187,22 @@ def write_some(pair: Pair, topic: str, count: int) -> None:
     produce(pair.source, topic, ({"value": b"%d" % i} for i in range(count)))
 
 
+def flow_of_ten(pair: Pair, folder: Path, topic: str, extra: Mapping[str, str]) -> Path:
+    """A flow whose only topic has ten records."""
+    create_topic(pair.source, topic, 1)
+    write_some(pair, topic, 10)
+    return write_flow(folder, pair.source, pair.target, topic, dict(extra))
+
+
+@contextlib.contextmanager
+def caught_up(file: Path, topic: str) -> Iterator[LocalMirror]:
+    """A mirror that has copied all of it."""
+    with mirroring(file) as mirror:
+        mirror.await_topics(1)
+        mirror.catch_up(topic)
+        yield mirror
+
+
 @pytest.mark.parametrize("has_ids", [True, False])
 def test_a_claim_topic_that_is_made_anew_says_the_same_and_nobody_leads_by_the_old_one(
     pair: Pair,
@@ -196,11 +212,7 @@ def test_a_claim_topic_that_is_made_anew_says_the_same_and_nobody_leads_by_the_o
     monkeypatch: pytest.MonkeyPatch,
     has_ids: bool,
 ) -> None:
-    create_topic(pair.source, topic, 1)
-    write_some(pair, topic, 10)
-    with mirroring(write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "2"})) as mirror:
-        mirror.await_topics(1)
-        mirror.catch_up(topic)
+    with caught_up(flow_of_ten(pair, tmp_path, topic, {"lease.seconds": "2"}), topic) as mirror:
         keeper, claims = mirror.keeper, mirror.keeper._claims
         if not has_ids:  # as before 3.1
             read_on = claims._topic.read_on
@@ -261,12 +273,8 @@ def stands(read: Callable[[], Collection[Place]], wanted: Collection[Place]) -> 
 def test_who_leads_again_writes_no_old_progress_into_a_topic_that_another_made_anew(
     pair: Pair, tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create_topic(pair.source, topic, 1)
-    write_some(pair, topic, 10)
     often = {"refresh.topics.interval.seconds": "0.2", "offset.flush.interval.ms": "1", "lease.seconds": "2"}
-    with mirroring(write_flow(tmp_path, pair.source, pair.target, topic, often)) as mirror:
-        mirror.await_topics(1)
-        mirror.catch_up(topic)
+    with caught_up(flow_of_ten(pair, tmp_path, topic, often), topic) as mirror:
         keeper, storage, place = mirror.keeper, Storage.of(mirror.flow), (topic, 0)
         with no_looks(mirror, monkeypatch), Cluster(keeper.target.address) as beside:
             other = Claims(beside, storage, 1)
@@ -322,12 +330,8 @@ def test_two_drivers_go_on_under_one_producer_id_when_the_claim_topic_is_lost(
     pair: Pair, tmp_path: Path, topic: str
 ) -> None:
     """The second one makes the topic, and must not claim an id of its own while the first may still write."""
-    create_topic(pair.source, topic, 1)
-    write_some(pair, topic, 10)
-    file = write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "2"})
-    with mirroring(file) as first:
-        first.await_topics(1)
-        first.catch_up(topic)
+    file = flow_of_ten(pair, tmp_path, topic, {"lease.seconds": "2"})
+    with caught_up(file, topic) as first:
         producer_id, generation = first.keeper._producer_id, first.keeper.view.generation
         lose_claims(pair, first.flow)
         with mirroring(file) as second:
@@ -346,9 +350,7 @@ def test_two_drivers_go_on_under_one_producer_id_when_the_claim_topic_is_lost(
 def test_progress_and_facts_outlive_all_internal_topics_also_where_another_takes_the_lead(
     pair: Pair, tmp_path: Path, topic: str, leader_is_late: bool
 ) -> None:
-    create_topic(pair.source, topic, 1)
-    write_some(pair, topic, 10)
-    file = write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "2"})
+    file = flow_of_ten(pair, tmp_path, topic, {"lease.seconds": "2"})
     with contextlib.ExitStack() as stack:
         other = stack.enter_context(mirroring(file))
         other.await_topics(1)
@@ -376,11 +378,7 @@ def test_progress_and_facts_outlive_all_internal_topics_also_where_another_takes
 def test_a_driver_that_leads_on_keeps_its_facts_when_claims_and_facts_are_lost(
     pair: Pair, tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create_topic(pair.source, topic, 1)
-    write_some(pair, topic, 10)
-    with mirroring(write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "2"})) as mirror:
-        mirror.await_topics(1)
-        mirror.catch_up(topic)
+    with caught_up(flow_of_ten(pair, tmp_path, topic, {"lease.seconds": "2"}), topic) as mirror:
         skipped = Receipt(flow=mirror.flow.name, topic=topic, partition=0, kind=SKIPPED, error="one record")
         mirror.ledger.take([skipped])
         mirror.keeper.write_facts()
@@ -398,12 +396,9 @@ def test_a_driver_that_leads_on_keeps_its_facts_when_claims_and_facts_are_lost(
 def test_who_finds_progress_and_no_claim_waits_for_a_driver_that_may_still_lead(
     pair: Pair, tmp_path: Path, topic: str
 ) -> None:
-    create_topic(pair.source, topic, 1)
-    write_some(pair, topic, 10)
-    file = write_flow(tmp_path, pair.source, pair.target, topic, {"lease.seconds": "1"})
-    with mirroring(file) as first:
-        first.await_topics(1)
-        first.catch_up(topic)
+    file = flow_of_ten(pair, tmp_path, topic, {"lease.seconds": "1"})
+    with caught_up(file, topic) as first:
+        pass
     lose_claims(pair, first.flow)
     with mirroring(file) as second:
         await_condition(lambda: "for a driver that still leads" in second.keeper.view.problem, "the wait", 20)

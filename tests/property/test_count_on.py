@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from hypothesis import given, settings
@@ -15,17 +15,17 @@ from sparkmirror.copy.first_place import FirstPlace
 from sparkmirror.copy.lease import CONTINUE, Rules
 from sparkmirror.copy.place import Ends, Place, Position, standing_of
 from sparkmirror.copy.shared_partition import SharedPartition
-from sparkmirror.copy.sides import Sides
+from sparkmirror.copy.sides import ANY_SIZE, Sides
 from sparkmirror.copy.tail import Batch, Tail
 from sparkmirror.errors import MirrorError
-from sparkmirror.net.cluster import TopicInfo
+from sparkmirror.net.cluster import Leader, TopicInfo
 from sparkmirror.net.offsets import ProducerState
 from sparkmirror.topology.standing import Standing
 from tests.support.batches import encode_batch
 
 OURS, OTHERS = 7, 9
 SEQUENCES = 1 << 31
-TOPIC = TopicInfo("t", b"\0" * 16, {}, 1, False)
+SOURCE = TopicInfo("t", b"\0" * 16, {}, 1, False)
 
 
 def make_batch(producer: int, sequence: int, first: int, values: list[bytes]) -> Batch:
@@ -55,6 +55,7 @@ class Target:
 
     batches: list[Batch] = field(default_factory=list)
     is_remembered: bool = True
+    epoch_ends: list[int] = field(default_factory=list)  # of the leaders before
 
     @property
     def end(self) -> int:
@@ -62,6 +63,15 @@ class Target:
 
     def append(self, producer: int, sequence: int, values: list[bytes]) -> None:
         self.batches.append(make_batch(producer, sequence, self.end, values))
+
+    def cut(self, batches: int) -> None:
+        """Somebody else leads, who lacks so many of the last ones."""
+        del self.batches[len(self.batches) - batches :]
+        self.epoch_ends = [min(end, self.end) for end in [*self.epoch_ends, self.end]]
+
+    @property
+    def topic(self) -> TopicInfo:
+        return replace(SOURCE, leaders={0: Leader(0, len(self.epoch_ends))})
 
     def of(self, producer: int) -> list[Batch]:
         return [batch for batch in self.batches if batch.header.producer_id == producer]
@@ -85,6 +95,8 @@ class SimulatedSides:
     target_log: Target
     source: Source = field(default_factory=Source)
     rules: Rules = field(default_factory=lambda: Rules(on_divergence=CONTINUE))
+    count_bytes: int = ANY_SIZE
+    read: int = 0  # batches
 
     def id_of(self, place: Place) -> int:
         return OURS
@@ -100,7 +112,13 @@ class SimulatedSides:
         return Tail(found[-1].header, found[-1]) if found else None
 
     def batches(self, place: Place, first: int, end: int) -> Iterator[Batch]:
-        return (b for b in self.target_log.batches if b.header.end > first and b.header.first < end)
+        for batch in self.target_log.batches:
+            if batch.header.end > first and batch.header.first < end:
+                self.read += 1
+                yield batch
+
+    def same_until(self, place: Place, epoch: int) -> int:
+        return [*self.target_log.epoch_ends, ANY_SIZE][epoch] if epoch >= 0 else -1
 
     def batch_at(self, place: Place, offset: int) -> BatchHeader | None:
         return next((b.header for b in self.target_log.batches if b.header.end > offset), None)
@@ -125,18 +143,33 @@ class SimulatedSides:
 
 
 class Simulation:
-    def __init__(self, first_sequence: int, *, is_shared: bool) -> None:
+    """`count_bytes`: what is read at once of a log that others write to."""
+
+    def __init__(self, first_sequence: int, *, is_shared: bool, count_bytes: int = ANY_SIZE) -> None:
         self.target = Target()
-        sides = cast("Sides", SimulatedSides(self.target))
+        self.sides = SimulatedSides(self.target, count_bytes=count_bytes)
+        sides = cast("Sides", self.sides)
         self._counting = CountOn(sides)
         self._shared = SharedPartition(sides, FirstPlace(sides), self._counting)
         self._is_shared = is_shared
         before = (first_sequence - 1) % SEQUENCES if first_sequence else -1
         self.hint = Standing(0, before, 0, translated="so")
+        self.is_as_left = False
         self.source = Source()
 
     def find(self) -> tuple[Place, Position]:
-        place = Place(0, TOPIC, TOPIC, hint=self.hint, producer_id=OURS if self._is_shared else None)
+        place, position = self.search()
+        searched = -1
+        while position.is_search:
+            self.hint = standing_of(place, position)
+            assert self.hint.searched_end > max(searched, self.hint.target_end - 1), "it goes on"
+            searched = self.hint.searched_end
+            place, position = self.search()
+        return place, position
+
+    def search(self) -> tuple[Place, Position]:
+        producer_id = OURS if self._is_shared else None
+        place = Place(0, SOURCE, self.target.topic, hint=self.hint, producer_id=producer_id, is_as_left=self.is_as_left)
         ends = self.target.ends()
         if self._is_shared:
             return place, self._shared.decide(place, ends)
@@ -145,10 +178,12 @@ class Simulation:
         return place, self._counting.decide(place, self.hint, ends)
 
     def copy(self, sizes: list[int], *, is_heard: bool) -> None:
+        """`is_heard`: what it says is, its last word too."""
         place, position = self.find()
         self.check(position)
-        if position.is_news:
+        if position.is_news or is_heard:
             self.hint = standing_of(place, position)
+        self.is_as_left = is_heard
         sequence = (position.last_sequence + 1) % SEQUENCES
         for size in sizes:
             offsets = self.source.records(position.next_offset, position.next_offset + 3 * size)[:size]
@@ -173,11 +208,16 @@ STEPS = st.one_of(
 
 
 @settings(max_examples=200)
-@given(st.lists(STEPS, max_size=14), st.sampled_from([0, SEQUENCES - 5]), st.booleans())
+@given(
+    st.lists(STEPS, max_size=14),
+    st.sampled_from([0, SEQUENCES - 5]),
+    st.booleans(),
+    st.sampled_from([1, 300, ANY_SIZE]),
+)
 def test_each_record_stands_once_and_in_order(
-    steps: list[tuple[object, ...]], first_sequence: int, is_shared: bool
+    steps: list[tuple[object, ...]], first_sequence: int, is_shared: bool, count_bytes: int
 ) -> None:
-    simulation = Simulation(first_sequence, is_shared=is_shared)
+    simulation = Simulation(first_sequence, is_shared=is_shared, count_bytes=count_bytes)
     target = simulation.target
     for step in [*steps, ("copy", [2], True)]:
         if step[0] == "copy":
@@ -190,6 +230,27 @@ def test_each_record_stands_once_and_in_order(
         elif step[0] == "others":
             target.append(OTHERS, 0, [b"other"] * cast("int", step[1]))
         elif step[0] == "cut":
-            del target.batches[-cast("int", step[1]) :]
+            target.cut(min(cast("int", step[1]), len(target.batches)))
         else:
             target.is_remembered = bool(step[1])
+
+
+def test_what_others_wrote_is_read_once_and_not_at_all_where_the_last_lease_ended_in_order() -> None:
+    simulation = Simulation(0, is_shared=True, count_bytes=1)
+    simulation.copy([2], is_heard=True)
+    simulation.target.is_remembered = False
+    for _ in range(10):
+        simulation.target.append(OTHERS, 0, [b"other"])
+    simulation.copy([], is_heard=True)
+    assert simulation.sides.read == 0
+    simulation.target.append(OTHERS, 0, [b"other"])
+    simulation.copy([], is_heard=False)
+    assert simulation.sides.read == 0
+    simulation.target.append(OTHERS, 0, [b"other"])
+    simulation.copy([], is_heard=True)
+    assert simulation.sides.read == 2, "what stands behind all that is known to be others'"
+    simulation.target.cut(1)
+    simulation.target.append(OTHERS, 0, [b"other"])
+    simulation.is_as_left = False
+    simulation.copy([], is_heard=False)
+    assert simulation.sides.read == 2 + 12, "it is not known who wrote there"

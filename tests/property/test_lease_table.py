@@ -75,9 +75,11 @@ class World:
     def __init__(self, dice: random.Random) -> None:
         self.dice = dice
         self.now = 100.0
-        self.table = LeaseTable(lambda _: TERM_S if dice.random() < 0.95 else 0.0)
+        self.lead = 0
+        self.table = LeaseTable(lambda _: TERM_S if dice.random() < 0.95 else 0.0, lead_of=lambda _: self.lead)
         self.tasks: list[Task] = []
         self.noted: dict[Key, Standing] = {}  # written, the newest
+        self.untold: dict[Key, str] = {}  # who has written and not told all of it by its last word
         self._notes = 0
 
     def publish(self) -> None:
@@ -101,6 +103,8 @@ class World:
             for key, hint in said.added.items():
                 task.known[key] = hint or task.planned.get(key, Standing(0))
                 assert task.known[key] >= self.noted.get(key, Standing(0)), f"{task.lease_id} goes back on a note"
+            for key in said.as_left:
+                assert key not in self.untold, f"{self.untold[key]} has written since"
             task.inbox.append(("given", frozenset(said.added), said.state.stamp + said.seconds))
         else:
             task.inbox.append(("ended", frozenset(), 0.0))
@@ -115,8 +119,16 @@ class World:
                 self._take_ask(task, stamp)
             if not task.is_frozen and not task.is_dead and not task.has_ended:
                 self._live(task)
+        if self.dice.random() < 0.002:
+            self._lose_lead()
         if self.dice.random() < 0.9:
             self.say()
+
+    def _lose_lead(self) -> None:
+        """Somebody else has copied all of it, and this driver leads again before anybody has noticed."""
+        self.lead += 1
+        self.noted.clear()
+        self.untold = {("A->B", "t", partition): "another driver" for partition in range(PARTITIONS)}
 
     def _take_ask(self, task: Task, stamp: float) -> None:
         if task.state is None:
@@ -134,7 +146,7 @@ class World:
             is_written = self.dice.random() < 0.8
             del task.noting[key]
             self.table.end_note(task.state, key, written=is_written)
-            if is_written:
+            if is_written and task.state.lead == self.lead:
                 task.known[key] = self.noted[key] = standing
 
     def _say_where(self, task: Task) -> None:
@@ -174,7 +186,10 @@ class World:
                 if task.state is not None and task.places and not is_over:
                     task.under_way = frozenset(key for key in task.places if self.dice.random() < 0.1)
                 if task.state is not None:
-                    self.table.leave(task.state, self._left(task), self.now, under_way=task.under_way)
+                    left = self._left(task)
+                    told = left.keys() & task.state.held - task.under_way if task.state.lead == self.lead else ()
+                    self.table.leave(task.state, left, self.now, under_way=task.under_way)
+                    self.untold = {key: by for key, by in self.untold.items() if key not in told}
             elif not is_over and not task.has_ended:
                 task.until = max(task.until, until)
                 task.places |= added
@@ -191,6 +206,7 @@ class World:
             for key in task.writes(self.now):
                 assert key not in writers, f"{task.lease_id} and {writers[key].lease_id} both write {key}"
                 writers[key] = task
+                self.untold[key] = task.lease_id
         for state in self.table.states():
             assert state.phase is not Phase.GOING or self.now < state.until + MARGIN_S + 5 * STEP_S, "it was not ended"
 

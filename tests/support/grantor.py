@@ -30,9 +30,11 @@ class LocalGrantor:
         self._ear.close()
         self._bell.close()
 
-    def turn(self, lease: Lease, seconds: float) -> Word:
-        """All of a lease, for so long."""
-        return Word(time.monotonic() + seconds, dict.fromkeys((p.topic, p.partition) for p in lease.partitions))
+    def turn(self, lease: Lease, seconds: float, left: Mapping[Place, Standing] | None = None) -> Word:
+        """All of a lease, for so long. `left`: what the lease before said when it ended."""
+        known = left or {}
+        added = {p.place: known.get(p.place) for p in lease.partitions}
+        return Word(time.monotonic() + seconds, added, frozenset(known))
 
     def renew(self, seconds: float) -> None:
         self.say(Word(time.monotonic() + seconds))

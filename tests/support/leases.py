@@ -97,10 +97,10 @@ def follow_lease(
     return run_alone(plan_lease(source, target, producer_id, partitions, rules or Rules(), seconds, unguarded_wait_s))
 
 
-def run_alone(lease: Lease) -> Copied:
-    """With nobody who ends or renews it."""
+def run_alone(lease: Lease, left: Mapping[Place, Standing] | None = None) -> Copied:
+    """With nobody who ends or renews it. `left`: what the lease before said when it ended."""
     with LocalGrantor() as grantor:
-        return run_copy(lease, grantor)
+        return run_copy(lease, grantor, left)
 
 
 def plan_lease(
@@ -126,7 +126,7 @@ def plan_lease(
     )
 
 
-def run_copy(lease: Lease, grantor: LocalGrantor) -> Copied:
+def run_copy(lease: Lease, grantor: LocalGrantor, left: Mapping[Place, Standing] | None = None) -> Copied:
     noted: dict[Place, Standing] = {}
 
     def note(place: Place, standing: Standing) -> None:
@@ -135,7 +135,7 @@ def run_copy(lease: Lease, grantor: LocalGrantor) -> Copied:
 
     copy = Copy(lease, grantor, note)
     try:
-        receipts = [receipt for some in copy.run(grantor.turn(lease, lease.seconds)) for receipt in some]
+        receipts = [receipt for some in copy.run(grantor.turn(lease, lease.seconds, left)) for receipt in some]
     finally:
         copy.close()
     assert receipts == grantor.receipts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
@@ -19,10 +18,11 @@ from rich.text import Text
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.demo.screen import is_lively
 from sparkmirror.cli.flows import choose_flow
+from sparkmirror.cli.patience import telling
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.log import one_line, timestamp
-from sparkmirror.control.switch import FAILOVER, Order, Switch, Tell
+from sparkmirror.control.switch import FAILOVER, Order, Switch
 from sparkmirror.control.switch_report import MissingRow, MoveRow, Report
 from sparkmirror.errors import ConfigError, SparkmirrorError
 from sparkmirror.offsets.seen import Seen
@@ -78,7 +78,7 @@ def _switch(settings: SwitchSettings, work: Callable[[Switch], Report]) -> int:
     try:
         config = load_mirror_config(settings.file)
         flow = choose_flow(config, settings.file, settings.flow)
-        with _telling() as tell, Switch(flow, config.flows, settings.order, tell) as switch:
+        with telling("asking the clusters ...") as tell, Switch(flow, config.flows, settings.order, tell) as switch:
             report = work(switch)
     except ConfigError as error:
         typer.echo(str(error), err=True)
@@ -88,16 +88,6 @@ def _switch(settings: SwitchSettings, work: Callable[[Switch], Report]) -> int:
         return UNREACHABLE
     _show(report, settings.as_json)
     return 0 if report.is_whole else NOT_WHOLE
-
-
-@contextlib.contextmanager
-def _telling() -> Iterator[Tell]:
-    """On a terminal, a moving line on standard error."""
-    if not is_lively(sys.stderr.isatty(), os.environ):
-        yield lambda _: None
-        return
-    with Console(stderr=True, highlight=False).status("asking the clusters ...") as status:
-        yield lambda text: status.update(Text(one_line(text)))
 
 
 def _show(report: Report, as_json: bool) -> None:

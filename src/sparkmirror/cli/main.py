@@ -40,6 +40,7 @@ Groups = Annotated[
 ]
 Wait = Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0, help="How long to wait for the copy.")]
 Force = Annotated[bool, typer.Option("--force", help="Go on where something is missing, and say what.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Don't ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, and show what would be done.")]
 Clusters = Annotated[
     list[str] | None,
@@ -145,6 +146,60 @@ def groups(
 
     question = Question(file=file, clusters=tuple(clusters or ()), as_json=as_json)
     raise typer.Exit(groups_command.groups(question, tuple(group or ())))
+
+
+@app.command()
+def accept(
+    file: Properties,
+    places: Annotated[
+        list[str], typer.Argument(metavar="TOPIC[:PARTITION]...", help="As the source names it.", show_default=False)
+    ],
+    flow: PickedFlow = None,
+    yes: Yes = False,
+    wait_s: Wait = 60.0,
+) -> None:
+    """Let partitions go on past what stops them, once, while the rest runs.
+
+    It shows what stands still and what becomes of it, asks, tells the mirror and
+    waits until that has gone on: as with on.gap, on.recreate or
+    on.divergence=continue, but for these partitions and this time alone.
+
+    [bold]sparkmirror accept mm2.properties orders:0[/bold]
+    [bold]sparkmirror accept mm2.properties orders --flow 'A->B' --yes[/bold]
+
+    Exit code 0: all go on, 1: one still stands, or nobody runs the flow,
+    2: wrong use, 3: a cluster can't be reached.
+    """
+    from sparkmirror.cli import accept as accept_command  # noqa: PLC0415 - Kafka's schemas only when needed
+
+    settings = accept_command.AcceptSettings(file=file, flow=flow, places=tuple(places), yes=yes, wait_s=wait_s)
+    raise typer.Exit(accept_command.accept(settings))
+
+
+@app.command()
+def remirror(
+    file: Properties,
+    topics: Annotated[
+        list[str], typer.Argument(metavar="TOPIC...", help="As the source names it.", show_default=False)
+    ],
+    flow: PickedFlow = None,
+    yes: Yes = False,
+    wait_s: Wait = 60.0,
+) -> None:
+    """Delete a topic's copy and mirror it anew, while the rest runs.
+
+    It says first which records the target alone has, and asks. Only topics that
+    the mirror made are deleted, and none that others are mirrored into, too.
+
+    [bold]sparkmirror remirror mm2.properties orders[/bold]
+
+    Exit code 0: it is mirrored anew, 1: it stands still, or nobody runs the flow,
+    2: wrong use, 3: a cluster can't be reached.
+    """
+    from sparkmirror.cli import accept as accept_command  # noqa: PLC0415 - Kafka's schemas only when needed
+
+    settings = accept_command.AcceptSettings(file=file, flow=flow, places=tuple(topics), yes=yes, wait_s=wait_s)
+    raise typer.Exit(accept_command.remirror(settings))
 
 
 @app.command()

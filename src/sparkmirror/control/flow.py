@@ -55,6 +55,7 @@ LONGEST_PAUSE_S = 2.0  # a cluster that is back is not kept waiting
 COMPLAIN_EVERY_S = 60.0
 PRUNE_EVERY_S = 300.0
 MEASURE_EVERY_S = 5.0
+ACCEPTED_EVERY_S = 1.0
 
 
 class FlowKeeper:
@@ -89,6 +90,7 @@ class FlowKeeper:
         self._unclaimed_since = 0.0
         self._new_id = (-1, 0.0)  # one that the flow back may not know yet, and since when it could
         self._known_id: int | None = None  # one that it knows
+        self._heeded = self.view.accepted
         self.is_calm = False  # nothing has happened for a while
         self._ends_at = 0.0
         self._written_at = 0.0  # progress
@@ -172,6 +174,7 @@ class FlowKeeper:
                         troubled=k in troubled,
                         failing_s=failing.get(k, 0.0),
                         is_new=k not in self._begun and wanted[k].producer_id in self._claims.drawn,
+                        accepts=view.accepted[k].fact if k in view.accepted else "",
                     )
                     for k in group
                 ),
@@ -295,7 +298,7 @@ class FlowKeeper:
                 self._refresh_progress()
                 if self.view.halt is not None:
                     next_look = 0.0  # as soon as it goes on
-                elif time.monotonic() >= next_look or (self.view.leads and not led):
+                elif time.monotonic() >= next_look or (self.view.leads and not led) or self._has_new_wishes():
                     self._look()
                     next_look = time.monotonic() + self._until_next_look_s()
                     next_measure = time.monotonic() + MEASURE_EVERY_S
@@ -303,6 +306,7 @@ class FlowKeeper:
                     self._measure()
                     next_measure = time.monotonic() + MEASURE_EVERY_S
                 self.write_facts()
+                self._spend_accepted()
                 self.source.close_idle()
                 self._write_syncs()
                 if self._other_way and self.view.leads:
@@ -421,6 +425,18 @@ class FlowKeeper:
         if is_new or could_beat != self._upkeep.has_heartbeats:
             self._changed()
 
+    def _has_new_wishes(self) -> bool:
+        """Whether something was accepted since the last time: a topic may be gone that is to be made anew."""
+        before, self._heeded = self._heeded, self.view.accepted
+        return self._heeded != before
+
+    def _spend_accepted(self) -> None:
+        """What went on is accepted no more."""
+        accepted = self.view.accepted if self.lead.is_sure else {}
+        facts, written = self._ledger.facts(self.flow.name), self.progress.written
+        if spent := [p for p, one in accepted.items() if one.is_spent(facts.get(p), written.get(p))]:
+            self._claims.note_spent(spent)
+
     def _prune_maps(self, landscape: Landscape) -> None:
         """Now and then: what the target removed needs no place in the offset map."""
         translated = [p for p in landscape.partitions if self.progress.is_translated(p.place)]
@@ -447,6 +463,8 @@ class FlowKeeper:
         landscape = self.view.landscape
         if landscape is None or landscape.pending or landscape.facts:
             refresh_s = min(refresh_s, MEASURE_EVERY_S)
+        if self.view.accepted:
+            refresh_s = min(refresh_s, ACCEPTED_EVERY_S)
         return min(refresh_s, self._upkeep.due_in_s()) if self.view.leads else refresh_s
 
     def _note_facts(self, landscape: Landscape, ends: Mapping[Place, Ends]) -> None:

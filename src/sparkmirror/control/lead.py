@@ -42,7 +42,7 @@ class Lead:
         self._allowed = threading.Event()
         self.look_every_s = min(LOOK_EVERY_S, flow.lease_s / 2)
         self._has_led = False
-        self._takes = -1  # how often the lead was taken when it was taken here
+        self.takes = -1  # how often the lead was taken when it was taken here
         self._times_anew = 0
         self._said_leads: bool | None = None
         self._last_generation = -1
@@ -120,7 +120,7 @@ class Lead:
         self._has_led = True
         asked_at = time.monotonic()
         self._claims.lead(leases_end_s(self._flow.lease_s))
-        self._takes = self._claims.takes
+        self.takes = self._claims.takes
         left_s = unguarded_s(self._claims.before, self._flow.lease_s)
         self._unguarded_until = max(self._unguarded_until, time.monotonic() + left_s)
         self._note(asked_at, said=True)
@@ -137,7 +137,7 @@ class Lead:
         generation = leader.generation if leader else -1
         if generation != self._last_generation:
             self._last_generation, self._last_change = generation, time.monotonic()
-        leads = self._claims.leads() and self._claims.takes == self._takes
+        leads = self._claims.leads() and self._claims.takes == self.takes
         is_news = self._has_led and leads != self._said_leads
         if is_news:
             self._view.leads = self._said_leads = leads
@@ -147,6 +147,7 @@ class Lead:
         self._read_at = asked_at
         self._said_at = asked_at if said else self._said_at
         self._note_halt()
+        self._note_accepted()
         if is_news and leads:
             log.info("flow %s: leads, with producer id %d", self._flow.name, self._claims.claim_producer_id())
         elif is_news and self._claims.times_anew != self._times_anew:
@@ -161,7 +162,14 @@ class Lead:
         if is_news or has_fences or (had_lapsed and self.term_s):
             self._changed()
 
-    # -- halts
+    # -- what others want
+
+    def _note_accepted(self) -> None:
+        """The next round tries it."""
+        if self._claims.accepted != self._view.accepted:
+            self._view.accepted = self._claims.accepted
+            self._wake.set()
+            self._changed()
 
     def _note_halt(self) -> None:
         halt = self._claims.halt

@@ -9,8 +9,6 @@ the newest checkpoints stand in for what groups committed there. Each can be rep
 
 from __future__ import annotations
 
-import getpass
-import platform
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -30,6 +28,7 @@ from sparkmirror.control.switch_groups import (
 )
 from sparkmirror.control.switch_report import MissingRow, MoveRow, Report, find_missing, known_lag, may_shrink
 from sparkmirror.control.translators import find_merged, open_forward, open_reverse
+from sparkmirror.control.who import who
 from sparkmirror.errors import ConfigError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import lift_halt, read_leader, write_halt
@@ -137,7 +136,7 @@ class Switch:
         if self._order.dry_run:
             return report
         halt = report.halt or write_halt(
-            self._target, self._storage, self._flow.internal_replication_factor, by=_who(), why=FAILOVER
+            self._target, self._storage, self._flow.internal_replication_factor, by=who(), why=FAILOVER
         )
         report = replace(report, halt=halt)
         unrest = self._await_rest(halt)
@@ -247,11 +246,3 @@ class Switch:
         emits = self._flow.groups.checkpoints_interval_s is not None
         if emits and self._checkpoints in self._target.fetch_metadata().topics:
             write_checkpoints(self._target, self._checkpoints, moves)
-
-
-def _who() -> str:
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container's user may have no name
-        user = "somebody"
-    return f"{user}@{platform.node()}"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sparkmirror.control.discovery import Ends, Landscape, Place
+from sparkmirror.offsets.accepts import Accepted
 from sparkmirror.offsets.halts import Halt
 
 
 @dataclass(slots=True)
 class View:
-    """Replaced part by part. `halt`: somebody wants nothing to be mirrored."""
+    """Replaced part by part. `halt`: somebody wants nothing to be mirrored. `accepted`: by whom what stops a partition
+    is accepted.
+    """
 
     landscape: Landscape | None = None
     ends: dict[Place, Ends] | None = None
@@ -18,6 +22,7 @@ class View:
     generation: int = -1
     problem: str = ""
     halt: Halt | None = None
+    accepted: Mapping[Place, Accepted] = field(default_factory=dict)
 
     @property
     def is_active(self) -> bool:

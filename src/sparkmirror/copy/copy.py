@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import selectors
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from sparkmirror.copy.appender import Appender, Filled
 from sparkmirror.copy.beginning import NoteStanding
@@ -101,7 +101,7 @@ class Copy:
         self._started = time.monotonic()
         self._deadline = turn.until
         next_receipts = self._started + RECEIPTS_EVERY_S
-        self._take_up(turn.added)
+        self._take_up(turn)
         while not self._ended():
             self._step()
             if time.monotonic() >= next_receipts:
@@ -184,13 +184,14 @@ class Copy:
             self._links.ignore(self._grantor)
         elif not self._is_over and not self._ending:  # else it came too late
             self._deadline = max(self._deadline, word.until)
-            self._take_up(word.added)
+            self._take_up(word)
 
-    def _take_up(self, added: Mapping[Place, Standing | None]) -> None:
+    def _take_up(self, word: Word) -> None:
         """Nobody else copies these partitions any more."""
-        for place in self._awaited.keys() & added.keys():
+        for place in self._awaited.keys() & word.added.keys():
             cursor = self._roster.add(self._awaited.pop(place))
-            cursor.hint = added[place] or cursor.hint
+            cursor.hint = word.added[place] or cursor.hint
+            cursor.is_as_left = place in word.as_left
 
     def _guarded(self, channel: Channel, work: Callable[[], None]) -> None:
         try:
@@ -358,6 +359,9 @@ class Copy:
             return
         assert isinstance(finding.result, Position) and finding.place is not None
         place = finding.place
+        if finding.result.is_search:
+            self._roster.search_on(cursor, place, finding.result, now)
+            return
         source, target = place.source.leaders[place.partition], place.target_leader
         fetcher, appender = self._links.fetchers.get(source.node), self._links.appenders.get(target.node)
         if fetcher is None or appender is None:

@@ -8,7 +8,8 @@ A target that lost its end has fewer of ours than were known: its log ends befor
 behind S, or, where the leader remembers nothing, what stands before T is not our record S. Others may have written
 there since, so that the log is longer than T again. Then as many are counted back in the source.
 
-Batches are read one by one and only the last one is kept, however long the log is.
+Batches are read one by one and only the last one is kept, however long the log is. A log that others write to is read
+in parts (`Sides.count_bytes`): each ends in a place to search on from.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import NoReturn
 from sparkmirror.copy import evidence, facts
 from sparkmirror.copy.evidence import Ending
 from sparkmirror.copy.place import Ends, Place, Position
-from sparkmirror.copy.sides import Sides, behind
+from sparkmirror.copy.sides import ANY_SIZE, Sides, behind
 from sparkmirror.copy.tally import ALL, Tally, count_steps
 from sparkmirror.topology.run import pair_up
 from sparkmirror.topology.standing import Standing
@@ -31,7 +32,10 @@ class CountOn:
 
     def decide(self, place: Place, hint: Standing, ends: Ends, *, is_news: bool = False) -> Position:
         """All that the leader holds must be readable, but of partitions that others write to as well."""
-        tally = self.tally(place, hint, ends)
+        tally = self._open(place, hint, ends)
+        if not self._count_part(place, tally):
+            return self._so_far(place, hint, ends, tally)
+        self._confirm(place, hint, ends, tally)
         if tally.written < 0:
             return self._after_loss(place, hint, ends, tally)
         position = self._go_on(place, hint, ends, tally)
@@ -40,10 +44,12 @@ class CountOn:
     def from_both_beginnings(self, place: Place, source_start: int, why: str, ends: Ends) -> Position:
         """Progress was lost: all of ours is counted that the target holds, and as many from the source's start."""
         log_start, readable = self._sides.target_start(place), self._readable(place, ends)
-        tally = self._count(place, Tally(None, log_start, readable), log_start)
+        tally = Tally(None, log_start, readable, log_start)
+        began = Standing(source_start, target_end=log_start, translated=why)
+        if not self._count_part(place, tally):
+            return self._so_far(place, began, ends, tally)
         if tally.end < 0:
             raise facts.position_unknown("progress was lost, and the target holds none of the records that were copied")
-        began = Standing(source_start, target_end=log_start, translated=why)
         self._confirm(place, began, ends, tally)
         return replace(self._go_on(place, began, ends, tally), is_news=True)
 
@@ -51,23 +57,38 @@ class CountOn:
 
     def tally(self, place: Place, hint: Standing, ends: Ends) -> Tally:
         """What was written since, or is missing: see `Tally.written`."""
-        log_start, readable = self._sides.target_start(place), self._readable(place, ends)
-        tally = Tally(hint.last_sequence, log_start, readable, hint.target_end)
-        self._count(place, tally, max(hint.target_end, log_start))
+        tally = self._open(place, hint, ends)
+        self._count(place, tally)
         self._confirm(place, hint, ends, tally)
         return tally
+
+    def _open(self, place: Place, hint: Standing, ends: Ends) -> Tally:
+        log_start, readable = self._sides.target_start(place), self._readable(place, ends)
+        if place.is_shared and place.is_as_left and ends.state is None:
+            return Tally(hint.last_sequence, log_start, readable, max(hint.target_end, readable))
+        if hint.target_end < hint.searched_end <= self._sides.same_until(place, hint.searched_epoch):
+            return Tally(hint.last_sequence, log_start, readable, hint.searched_end, hint.searched_gap)
+        return Tally(hint.last_sequence, log_start, readable, hint.target_end)
 
     def _readable(self, place: Place, ends: Ends) -> int:
         return self._sides.high_watermark(place) if place.is_shared else ends.log_end
 
-    def _count(self, place: Place, tally: Tally, first: int) -> Tally:
-        ours = self._sides.id_of(place)
-        for batch in self._sides.batches(place, first, tally.readable):
+    def _count_part(self, place: Place, tally: Tally) -> bool:
+        """Whether all of it was read, which may be much where others write, too."""
+        has_parts = place.is_shared and place.target_leader.epoch >= 0
+        return self._count(place, tally, self._sides.count_bytes if has_parts else ANY_SIZE)
+
+    def _count(self, place: Place, tally: Tally, most_bytes: int = ANY_SIZE) -> bool:
+        ours, size = self._sides.id_of(place), 0
+        for batch in self._sides.batches(place, max(tally.read_to, tally.log_start), tally.readable):
             if batch.header.producer_id == ours and not batch.header.is_control:
                 tally.add(batch)
             else:
                 tally.pass_over(batch.header)
-        return tally
+            size += len(batch.data)
+            if size >= most_bytes and tally.may_pause:
+                return False
+        return True
 
     def _confirm(self, place: Place, hint: Standing, ends: Ends, tally: Tally) -> None:
         """What was counted must be what the leader remembers; if it remembers nothing, what is known must be there."""
@@ -115,6 +136,7 @@ class CountOn:
         skipped = evidence.skip_records(self._sides.source, place, hint.next_offset, tally.written, ending)
         is_shorter = tally.readable < hint.target_end
         last_sequence = hint.last_sequence if tally.last_sequence is None else tally.last_sequence
+        is_searched = place.is_shared and not is_shorter
         return Position(
             next_offset=skipped.next_offset,
             target_next=target_next(place, hint, tally),
@@ -124,7 +146,16 @@ class CountOn:
             translated=hint.translated,
             equal_end=min(hint.equal_end, tally.readable) if is_shorter else hint.equal_end,
             runs=tuple(pair_up(skipped.stretches, tally.stretches)),
+            searched_end=tally.read_to if is_searched else -1,
+            searched_gap=tally.absent,
+            searched_epoch=place.target_leader.epoch if is_searched else -1,
         )
+
+    def _so_far(self, place: Place, hint: Standing, ends: Ends, tally: Tally) -> Position:
+        """What is known before all was read: the next search goes on behind it."""
+        position = self._go_on(place, hint, ends, tally)
+        last_sequence = hint.last_sequence if tally.last_sequence is None else tally.last_sequence
+        return replace(position, last_sequence=last_sequence, is_search=True)
 
     def _after_loss(self, place: Place, hint: Standing, ends: Ends, tally: Tally) -> Position:
         """The target lost the end of what was copied: the source has it, behind the last record that is left."""

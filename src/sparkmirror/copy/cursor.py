@@ -87,6 +87,9 @@ class Cursor:
         self._settled_at = 0.0
         self._last_sequence = -1
         self._stood = NOT_FOUND  # when it was found
+        self._accepts = leased.accepts
+        self.is_as_left = False  # the hint tells of all that this lease and those before have written
+        self._has_unanswered = False  # what this lease has sent may still be written
         self._errors = errors or Errors()
         self._pause_s = self._errors.first_pause_s
 
@@ -112,10 +115,11 @@ class Cursor:
 
     @property
     def left(self) -> Standing | None:
-        """What the lease leaves to the next. None if it was not found since it was lost: what is noted of it meanwhile
-        is newer, and all before was told.
+        """What the lease leaves to the next, which is all that was written. None if it was not found since it was lost:
+        what is noted of it meanwhile is newer, and all before was told.
         """
-        return self.hint if self._stood is not NOT_FOUND else None
+        is_known = self._stood is not NOT_FOUND and not (self.is_shared and self._has_unanswered)
+        return self.hint if is_known else None
 
     def locate(
         self, source: Metadata, target: Metadata, addresses: tuple[ClusterAddress, ClusterAddress]
@@ -146,6 +150,8 @@ class Cursor:
             onto=leased.onto,
             producer_id=leased.producer_id,
             is_new=leased.is_new,
+            is_as_left=self.is_as_left,
+            accepts=self._accepts,
         )
 
     def settle(self, place: Place, position: Position, now: float) -> None:
@@ -163,7 +169,14 @@ class Cursor:
         self.reason = self.unequal = ""
         self.known_until = 0.0
         self.is_out_of_range = self.is_forgotten = False
+        self.is_as_left = not self._has_unanswered
+        if place.notes:  # it was passed, and is not again
+            self._accepts = ""
         self._note_position()
+
+    def search_on(self, place: Place, position: Position) -> None:
+        """Not all of the target's log was read: the next search begins where this one ended."""
+        self.hint = standing_of(place, position)
 
     def lose(self, reason: str, now: float) -> None:
         """Forget what is queued and in flight, and ask the target again after a pause."""
@@ -195,6 +208,8 @@ class Cursor:
         self._leave(State.STOPPED)
 
     def _leave(self, state: State) -> None:
+        if self.in_flight or self.is_misplaced:
+            self.is_as_left, self._has_unanswered = False, True
         self.state = state
         if self.is_filling:
             self.is_fenced, self.is_filling = False, False
@@ -229,7 +244,6 @@ class Cursor:
 
     def take_answer(self, ready: Ready, base_offset: int) -> None:
         """A batch was appended. Where offsets are equal, it must stand where the source has it."""
-        self.in_flight -= 1
         is_repeated = base_offset < self.target_next
         if is_repeated and self.is_shared and self.leased.producer_id is None:
             raise facts.spread_rows(str(self))  # answered as a repetition of another task's batch
@@ -239,6 +253,7 @@ class Cursor:
                 f"source offset {ready.first} was appended at target offset {base_offset} where {self.target_next} "
                 "was expected: somebody else writes into the target topic",
             )
+        self.in_flight -= 1
         records = ready.records
         self.queue.held_records -= records
         self.source_next = ready.end

@@ -10,6 +10,7 @@ from sparkmirror.batch.records import PlainRecord
 from sparkmirror.copy import facts
 from sparkmirror.copy.overlap import longest_overlap
 from sparkmirror.copy.place import Place
+from sparkmirror.copy.sides import NotYetError
 from sparkmirror.copy.source_view import SourceView
 from sparkmirror.copy.tail import Batch, content_of, data_batches, read_tail
 from sparkmirror.errors import MirrorError
@@ -111,10 +112,7 @@ def step_back(source: SourceView, place: Place, end: int, lost: int, ending: End
     window = 2 * wanted + LOOK_BACK
     while True:
         begin = max(start, end - window)
-        found: list[Stretch] = []
-        for batch in source.copyable(place.source, place.partition, begin, end):
-            _join(found, _within(batch.stretches, begin, end))
-        there = sum(size for _, size in found)
+        there = sum(size for _, size in _stretches(source, place, begin, end))
         if there >= wanted or begin <= start:
             break
         window *= 8
@@ -123,21 +121,26 @@ def step_back(source: SourceView, place: Place, end: int, lost: int, ending: End
         raise facts.position_unknown(
             f"the target lost {lost} records, and the source {place.source.name} holds too few that came before them"
         )
-    return skip_records(source, place, _nth_last(found, lost + before), before, ending).next_offset
+    first = _offset_of(_stretches(source, place, begin, end), there - lost - before)
+    return skip_records(source, place, first, before, ending).next_offset
 
 
-def _nth_last(stretches: list[Stretch], count: int) -> int:
-    """The offset of the record that `count` records begin with, up to the end."""
-    for first, size in reversed(stretches):
-        if size >= count:
-            return first + size - count
-        count -= size
-    return stretches[0][0] if stretches else 0
+def _offset_of(stretches: Iterator[Stretch], index: int) -> int:
+    """The offset of the record that has `index` others before it."""
+    for first, size in stretches:
+        if index < size:
+            return first + index
+        index -= size
+    raise NotYetError("the source's log changes while it is looked at")
 
 
-def _within(stretches: list[Stretch], begin: int, end: int) -> list[Stretch]:
-    cut = ((max(first, begin), min(first + size, end)) for first, size in stretches)
-    return [(first, until - first) for first, until in cut if first < until]
+def _stretches(source: SourceView, place: Place, begin: int, end: int) -> Iterator[Stretch]:
+    """Where records to copy stand in `begin..end`."""
+    for batch in source.copyable(place.source, place.partition, begin, end):
+        for first, size in batch.stretches:
+            within = range(max(first, begin), min(first + size, end))
+            if within:
+                yield within.start, len(within)
 
 
 def _join(stretches: list[Stretch], more: list[Stretch]) -> None:

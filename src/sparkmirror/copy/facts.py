@@ -17,7 +17,8 @@ RECORD_TOO_LARGE = "record-too-large"
 UNAUTHORIZED = "unauthorized"
 MISPLACED = ("diverged", "source-truncated")  # how records look that stand at another offset than the source's
 
-ANEW = "delete the target topic to mirror it anew"
+ACCEPT = "sparkmirror accept"
+ANEW = "sparkmirror remirror mirrors the topic anew"
 ANEW_FOR_SINK = "give the sink another name and a new checkpoint, and its rows are written again"
 
 
@@ -25,7 +26,7 @@ def gap(first: int, end: int) -> MirrorError:
     return MirrorError(
         "gap",
         f"source offsets {first}..{end - 1} were removed before they could be copied (retention or DeleteRecords); "
-        "on.gap=continue goes on behind them",
+        f"{ACCEPT} goes on behind them (on.gap=continue always does)",
     )
 
 
@@ -52,7 +53,7 @@ def source_truncated(topic: str, copied_end: int, source_end: int) -> MirrorErro
     return MirrorError(
         "source-truncated",
         f"the target holds records up to offset {copied_end - 1} but the log of {topic} was cut back to {source_end} "
-        f"(unclean leader election?); on.divergence=continue goes on behind the cut, or {ANEW}",
+        f"(unclean leader election?); {ACCEPT} goes on behind the cut (on.divergence=continue always does), or {ANEW}",
     )
 
 
@@ -67,8 +68,8 @@ def diverged(topic: str, first: int, end: int) -> MirrorError:
 def source_recreated(topic: str) -> MirrorError:
     return MirrorError(
         "source-recreated",
-        f"the source topic {topic} was deleted and created anew; on.recreate=continue appends the new records behind "
-        f"the old ones, or {ANEW}",
+        f"the source topic {topic} was deleted and created anew; {ACCEPT} appends the new records behind the old ones "
+        f"(on.recreate=continue always does), or {ANEW}",
     )
 
 
@@ -78,8 +79,8 @@ def target_recreated(topic: str, ours: Sequence[tuple[int, int]] = ()) -> Mirror
     said = f", and the mirror's appends that were under way stand at its offsets {there}" if there else ""
     return MirrorError(
         "target-recreated",
-        f"the target topic {topic} was deleted and created anew{said}; on.recreate=continue (or resetting the flow's "
-        "offsets) mirrors it from the source's start",
+        f"the target topic {topic} was deleted and created anew{said}; {ACCEPT} mirrors it from the source's start "
+        "(on.recreate=continue always does)",
     )
 
 
@@ -94,8 +95,8 @@ def sink_target_recreated(topic: str) -> MirrorError:
 def target_wiped(topic: str, end: int) -> MirrorError:
     return MirrorError(
         "target-wiped",
-        f"the target topic {topic} is empty where it held records up to offset {end - 1}; on.divergence=continue "
-        "mirrors it from the source's start",
+        f"the target topic {topic} is empty where it held records up to offset {end - 1}; {ACCEPT} mirrors it from "
+        "the source's start (on.divergence=continue always does)",
     )
 
 
@@ -103,7 +104,8 @@ def target_truncated(topic: str, end: int, expected: int, lost: int | None = Non
     """`lost`: how many records that were copied are missing, where that is known."""
     return MirrorError(
         "target-truncated",
-        f"{_cut(topic, end, expected, lost)}; on.divergence=continue copies the lost records again",
+        f"{_cut(topic, end, expected, lost)}; {ACCEPT} copies the lost records again (on.divergence=continue always "
+        "does)",
     )
 
 
@@ -122,7 +124,7 @@ def sink_position_unknown(partition: str, rows: int) -> MirrorError:
 def for_sink(fact: MirrorError) -> MirrorError:
     """A sink has no source: what a mirror could copy again it can't."""
     what, _, cure = str(fact).rpartition("; ")
-    return MirrorError(fact.name, f"{what}; {ANEW_FOR_SINK}") if cure.startswith(("on.", ANEW)) else fact
+    return MirrorError(fact.name, f"{what}; {ANEW_FOR_SINK}") if cure.startswith((ACCEPT, ANEW)) else fact
 
 
 def _cut(topic: str, end: int, expected: int, lost: int | None) -> str:
@@ -137,12 +139,12 @@ def foreign_writer(topic: str, first: int, end: int) -> MirrorError:
     return MirrorError(
         "foreign-writer",
         f"somebody else wrote into the target topic {topic}, between offsets {first} and {end - 1}; "
-        f"on.divergence=continue goes on behind them with translated offsets, or {ANEW}",
+        f"{ACCEPT} goes on behind them with translated offsets (on.divergence=continue always does), or {ANEW}",
     )
 
 
 def position_unknown(why: str) -> MirrorError:
-    return MirrorError("position-unknown", f"{why}; {ANEW}, or set the flow's offset")
+    return MirrorError("position-unknown", f"{why}; {ANEW}, or sparkmirror offsets set says where to go on")
 
 
 def not_equal(why: str) -> MirrorError:

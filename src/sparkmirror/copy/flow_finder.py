@@ -61,7 +61,7 @@ class FlowFinder:
             raise place
         if isinstance(place, str):
             return place
-        position = self._finder.find([place])[0]
+        position = self._finder.find_one(place)
         if isinstance(position, str):
             return position
         if isinstance(position, MirrorError):

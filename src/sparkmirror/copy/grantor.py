@@ -16,11 +16,13 @@ Place = tuple[str, int]
 class Word:
     """The lease may last `until` then, by this process's monotonic clock, and may copy what is `added`, too.
 
-    With each partition comes where a predecessor left off, if that is known. `ends`: it must end.
+    With each partition comes where a predecessor left off, if that is known. `as_left`: the predecessor said it last of
+    all, and nobody has written since. `ends`: it must end.
     """
 
     until: float
     added: Mapping[Place, Standing | None] = field(default_factory=dict)
+    as_left: frozenset[Place] = frozenset()
     ends: bool = False
 
     @classmethod

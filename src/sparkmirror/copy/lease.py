@@ -32,7 +32,8 @@ class LeasePartition:
 
     `onto`: the target partition where it is not the same number. `producer_id`: that of this partition alone, where
     several are written into one target partition; then each origin's records stand between the others'. `is_new`:
-    this driver drew that id and nothing was copied under it, so the target holds none of its records.
+    this driver drew that id and nothing was copied under it, so the target holds none of its records. `accepts`: the
+    name of a fact that shall not stop it, once.
     """
 
     topic: str
@@ -46,6 +47,7 @@ class LeasePartition:
     onto: int | None = None
     producer_id: int | None = None
     is_new: bool = False
+    accepts: str = ""
 
     @property
     def target_partition(self) -> int:

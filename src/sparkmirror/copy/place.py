@@ -26,6 +26,8 @@ class Place:
     onto: int | None = None  # the target partition, where it is another
     producer_id: int | None = None  # its own, where others write into the target partition, too
     is_new: bool = False  # nothing was written under that id yet
+    is_as_left: bool = False  # the hint tells of all that was written under it
+    accepts: str = ""  # the fact that somebody wants to be passed here
     notes: list[str] = field(default_factory=list)  # facts that a policy tolerated here
 
     @property
@@ -76,7 +78,8 @@ class Position:
     `fetch_from`: what lies before it is gone from the source. `log_start`: where the target's log shall begin; up to
     there it is filled first. `source_epoch`: of a leader that took the record before `next_offset` or a later one; with
     an earlier one the source would see a truncation where there is none, and -1 is safe. `equal_end`: see `Standing`.
-    `runs`: where records stand that were appended and that nobody wrote down.
+    `runs`: where records stand that were appended and that nobody wrote down. `searched_end` and so on: see
+    `Standing`. `is_search`: more of ours may stand behind `searched_end`, so it is no place to copy from yet.
     """
 
     next_offset: int
@@ -89,6 +92,10 @@ class Position:
     equal_end: int = 0
     runs: tuple[Run, ...] = ()
     is_news: bool = False
+    searched_end: int = -1
+    searched_gap: int = 0
+    searched_epoch: int = -1
+    is_search: bool = False
 
     @classmethod
     def of(cls, hint: Standing) -> Position:
@@ -100,6 +107,9 @@ class Position:
             log_start=hint.log_start,
             translated=hint.translated,
             equal_end=hint.equal_end,
+            searched_end=hint.searched_end,
+            searched_gap=hint.searched_gap,
+            searched_epoch=hint.searched_epoch,
         )
 
 
@@ -126,4 +136,7 @@ def standing_of(place: Place, position: Position) -> Standing:
         place.source_id,
         place.target_id,
         equal_end=position.equal_end,
+        searched_end=position.searched_end,
+        searched_gap=position.searched_gap,
+        searched_epoch=position.searched_epoch,
     )

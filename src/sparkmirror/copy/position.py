@@ -30,7 +30,7 @@ topic before anything is appended.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -61,36 +61,48 @@ class PositionFinder:
         self._tail = TailCheck(sides, self._first, self._counting)
         self._shared = SharedPartition(sides, self._first, self._counting)
 
-    def find(self, places: list[Place]) -> dict[int, Found]:
-        """By index into `places`: a position, the fact that forbids one, or what has to be waited for."""
+    def find_one(self, place: Place) -> Found:
+        return next(found[0] for found in self.find([place]) if found)
+
+    def find(self, places: list[Place]) -> Iterator[dict[int, Found]]:
+        """By index into `places`: a position, the fact that forbids one, or what has to be waited for.
+
+        First all that stand as they were left, together; then each of the others, whose logs have to be read; those
+        that others write to come last, since there may be much to read.
+        """
         errors: dict[tuple[str, int], int] = {}
         states = self._describe(places, errors)
         log_ends = list_offsets(
             self._sides.target, {p.target_key: p.target_leader for p in places}, LATEST, log_end=True
         )
         unchanged = self._find_unchanged([p for p in places if p.may_be_cut])
-        found: dict[int, Found] = {}
-        for index, place in enumerate(places):
+
+        def find_at(index: int) -> Found:
+            place = places[index]
             key, here = place.target_key, (place.source.name, place.partition)
             if key not in log_ends:
-                found[index] = "the target's leader does not say where its log ends"
-            elif place.may_be_cut and here not in unchanged:
-                found[index] = "the source's leader does not say how far its log is unchanged"
-            elif index in states:
+                return "the target's leader does not say where its log ends"
+            if place.may_be_cut and here not in unchanged:
+                return "the source's leader does not say how far its log is unchanged"
+            if index in states:
                 ends = Ends(states[index], log_ends[key])
-                found[index] = self._try(place, partial(self._decide, place, ends, unchanged.get(here)))
-            elif errors.get(key) in codes.FORBIDDEN:
-                blind = partial(self._decide_unread, place, log_ends[key], unchanged.get(here))
-                found[index] = self._try(place, blind)
-            else:
-                said = codes.name_of(errors[key]) if key in errors else "nothing"
-                found[index] = f"the target's leader says {said} of our producer"
-        return found
+                return self._try(place, partial(self._decide, place, ends, unchanged.get(here)))
+            if errors.get(key) in codes.FORBIDDEN:
+                return self._try(place, partial(self._decide_unread, place, log_ends[key], unchanged.get(here)))
+            said = codes.name_of(errors[key]) if key in errors else "nothing"
+            return f"the target's leader says {said} of our producer"
+
+        slow = {i for i, place in enumerate(places) if i in states and not _is_as_known(place, states[i])}
+        yield {index: find_at(index) for index in range(len(places)) if index not in slow}
+        for index in sorted(slow, key=lambda i: places[i].is_shared):
+            yield {index: find_at(index)}
 
     def _try(self, place: Place, decide: Callable[[], Position]) -> Found:
         """An error of this partition does not keep the others."""
         try:
             position = decide()
+            if position.is_search:
+                return position
             if place.is_forgotten:
                 position = replace(position, last_sequence=-1)
             if place.check_range or _is_beyond(place.stop_at, position):
@@ -250,6 +262,10 @@ class PositionFinder:
                 position, next_offset=start, source_epoch=-1, translated=why, equal_end=equal_end, is_news=True
             )
         return replace(position, fetch_from=start, source_epoch=-1)
+
+
+def _is_as_known(place: Place, state: ProducerState | None) -> bool:
+    return state is not None and place.hint is not None and state.last_sequence == place.hint.last_sequence
 
 
 def _is_beyond(stop_at: int | None, position: Position) -> bool:

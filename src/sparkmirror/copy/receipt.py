@@ -168,6 +168,10 @@ class ReceiptBook:
             run.holes += count
             run.standing = standing
 
+    def note_standing(self, place: Place, standing: Standing | None) -> None:
+        """Nothing was copied, and more is known of where it stands."""
+        self.note_holes(place, 0, standing)
+
     def note_fact(self, place: Place, kind: str, error: str) -> None:
         """A partition stopped, waits or is well again."""
         self._close(place)

@@ -28,6 +28,8 @@ HELD_BYTES = 32 << 20
 CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
 NO_READAHEAD_LIMIT = 1 << 40
 FIRST_GUESS_BYTES = 100.0  # of a record
+SEARCHING = "the target's log is read for records of ours that nobody wrote down: others have written much behind them"
+TELL_SEARCHED = 100_000  # offsets of others: whoever begins anew reads no more of them
 RECORD_HEAD_BYTES = 32  # a split batch may be larger than asked for by the head of its last record
 
 
@@ -375,11 +377,24 @@ class Roster:
         self.lost.discard(cursor)
         cursor.settle(place, position, now)
         self.book.note_mapped(cursor.place, position.runs, cursor.hint)
+        known = cursor.leased.hint
+        if known and position.searched_end - max(known.searched_end, known.target_end) >= TELL_SEARCHED:
+            self.book.note_standing(cursor.place, cursor.hint)
         if cursor.leased.troubled or cursor.said_reason:
             self.book.note_fact(cursor.place, GOES_ON, "")
             cursor.said_reason = ""
         for note in place.notes:
             self.book.note_fact(cursor.place, NOTED, note)
+
+    def search_on(self, cursor: Cursor, place: Place, position: Position, now: float) -> None:
+        """Some of the target's log was read for records of ours, and more is to be read."""
+        cursor.search_on(place, position)
+        self.book.note_mapped(cursor.place, position.runs, cursor.hint)
+        self.book.note_standing(cursor.place, cursor.hint)
+        self.look_again(cursor, SEARCHING, now)
+        if cursor.said_reason != SEARCHING:
+            cursor.said_reason = SEARCHING
+            self.book.note_fact(cursor.place, WAITING, SEARCHING)
 
     def lose_node(self, node: int, *, source: bool, reason: str, now: float) -> None:
         """A connection is gone: all partitions that went over it are looked up anew."""

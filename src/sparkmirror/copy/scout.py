@@ -31,6 +31,7 @@ from sparkmirror.net.channel import Channel
 from sparkmirror.net.cluster import Cluster, group_by
 
 THREADS = 8
+COUNT_BYTES = 64 << 20  # read at once of a log that others write to: about a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Scout:
         self._target = target
         self._may_write = may_write
         view = ClusterView(source, lease.rules.isolation, lease.rules.skip_producers)
-        self._finder = PositionFinder(Sides(view, target, lease.producer_id, lease.rules, unguarded_ok))
+        self._finder = PositionFinder(Sides(view, target, lease.producer_id, lease.rules, unguarded_ok, COUNT_BYTES))
         self.writing = threading.Lock()  # held while a thread of the scout's writes to the target
         self._beginner = Beginner(
             target=target,
@@ -162,7 +163,10 @@ class Scout:
         self._look(cursors, known)
 
     def _safely(self, look: Callable[[Any, Any], None], cursors: Any, known: Any) -> None:
-        """A cursor that was asked for is answered for, whatever happens: else it would wait for ever."""
+        """A cursor that was asked for is answered for, whatever happens: else it would wait for ever.
+
+        `look` takes out of `cursors` those that it has answered for.
+        """
         try:
             look(cursors, known)
         except Exception as error:
@@ -186,21 +190,27 @@ class Scout:
             self._pool.submit(self._safely, self._look_at_leader, {c: places[c] for c in group}, known)
 
     def _look_at_leader(self, places: dict[Cursor, Place], known: tuple[set[int], set[int]]) -> None:
+        """Each is answered for as it is found, so that one whose log has to be read does not hold up the others."""
         cursors = list(places)
         source_node, target_node = _leaders(places[cursors[0]])
-        found = self._finder.find([places[c] for c in cursors])
-        if not all(isinstance(f, str) for f in found.values()):
-            self._tell(
-                Connections(
-                    {} if source_node in known[0] else {source_node: self._source.connect(source_node)},
-                    {} if target_node in known[1] else {target_node: self._target.connect(target_node)},
+        for found in self._finder.find([places[c] for c in cursors]):
+            if not all(isinstance(f, str) for f in found.values()):
+                self._tell(
+                    Connections(
+                        {} if source_node in known[0] else {source_node: self._source.connect(source_node)},
+                        {} if target_node in known[1] else {target_node: self._target.connect(target_node)},
+                    )
                 )
-            )
-        begun = {i: f for i, f in found.items() if isinstance(f, Position) and (f.is_news or f.log_start)}
-        self._tell([Finding(cursors[i], places[cursors[i]], f) for i, f in found.items() if i not in begun])
-        for index, position in begun.items():
-            cursor = cursors[index]
-            self._pool.submit(self._safely, self._prepare, {cursor: (places[cursor], position)}, known)
+                known = known[0] | {source_node}, known[1] | {target_node}
+            told = []
+            for index, result in found.items():
+                cursor = cursors[index]
+                place = places.pop(cursor)
+                if isinstance(result, Position) and not result.is_search and (result.is_news or result.log_start):
+                    self._pool.submit(self._safely, self._prepare, {cursor: (place, result)}, known)
+                else:
+                    told.append(Finding(cursor, place, result))
+            self._tell(told)
 
     def _prepare(self, items: dict[Cursor, tuple[Place, Position]], _: object) -> None:
         for cursor, (place, position) in items.items():

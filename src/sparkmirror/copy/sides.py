@@ -15,7 +15,9 @@ from sparkmirror.copy.tail import Batch, Tail, all_batches, is_without_gap, read
 from sparkmirror.errors import MirrorError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.log import fetch_batch_at
-from sparkmirror.net.offsets import EARLIEST, LATEST, describe_producer, list_offsets
+from sparkmirror.net.offsets import EARLIEST, LATEST, describe_producer, fetch_epoch_ends, list_offsets
+
+ANY_SIZE = 1 << 62
 
 
 class NotYetError(SparkmirrorError):
@@ -24,13 +26,15 @@ class NotYetError(SparkmirrorError):
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Asks both clusters, blocking. `unguarded_ok`: no earlier lease can still write."""
+    """Asks both clusters, blocking. `unguarded_ok`: no earlier lease can still write. `count_bytes`: about so much of
+    a log that others write to is read at once."""
 
     source: SourceView
     target: Cluster
     producer_id: int
     rules: Rules
     unguarded_ok: Callable[[], bool]
+    count_bytes: int = ANY_SIZE
 
     def id_of(self, place: Place) -> int:
         return self.producer_id if place.producer_id is None else place.producer_id
@@ -61,6 +65,14 @@ class Sides:
 
     def batches(self, place: Place, first: int, end: int) -> Iterator[Batch]:
         return all_batches(self.target, place.target, place.target_partition, first, end)
+
+    def same_until(self, place: Place, epoch: int) -> int:
+        """How far the log is still the one that its leader of an earlier epoch had; -1 if that is not said."""
+        key, leader = place.target_key, place.target_leader
+        if epoch == leader.epoch or epoch < 0:
+            return ANY_SIZE if epoch >= 0 else -1
+        end = fetch_epoch_ends(self.target, {key: leader}, {key: epoch}).get(key)
+        return end.end if end else -1
 
     def batch_at(self, place: Place, offset: int) -> BatchHeader | None:
         """The batch that holds the offset, or the next one if there is none."""
@@ -98,7 +110,7 @@ class Sides:
     # -- policies
 
     def tolerate(self, place: Place, policy: str, fact: MirrorError) -> None:
-        if policy != CONTINUE:
+        if policy != CONTINUE and fact.name != place.accepts:
             raise fact
         place.notes.append(f"{fact.name}: {fact}")
 

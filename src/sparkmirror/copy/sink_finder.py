@@ -135,7 +135,7 @@ class SinkFinder:
     def _find_by_offset(self, place: Place, feed: RowFeed) -> Found | str:
         first = feed.first
         assert first is not None
-        position = PositionFinder(self._sides(first)).find([place])[0]
+        position = PositionFinder(self._sides(first)).find_one(place)
         if isinstance(position, str):
             return position
         if isinstance(position, MirrorError):

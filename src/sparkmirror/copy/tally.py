@@ -32,16 +32,16 @@ def count_steps(earlier: int, later: int) -> int:
 class Tally:
     """Batches of one producer, added in the order of the log, and those of others, passed over.
 
-    `last_sequence` None: it is not known what came before. `known_end`: where that stood. The log begins at `log_start`
-    and is read up to `readable`. Of the batches only the last one that holds records is kept, as evidence.
+    `last_sequence` None: it is not known what came before. `read_to`: up to there nothing else of it stands, and
+    `absent` offsets behind its last batch hold no batch. The log begins at `log_start` and is read up to `readable`. Of
+    the batches only the last one that holds records is kept, as evidence.
     """
 
     def __init__(
-        self, last_sequence: int | None, log_start: int = 0, readable: int = 0, known_end: int | None = None
+        self, last_sequence: int | None, log_start: int = 0, readable: int = 0, read_to: int = 0, absent: int = 0
     ) -> None:
         self.log_start, self.readable = log_start, readable
-        self.read_to = log_start if known_end is None else known_end
-        self.absent = 0  # offsets since the last batch that no batch covers
+        self.read_to, self.absent = read_to, absent
         self.last_sequence = last_sequence
         self.written = 0  # records since; negative: so many of those before are missing
         self.end = -1  # of the last batch
@@ -53,6 +53,12 @@ class Tally:
     def lost(self) -> int | None:
         """How many records are missing; None: not known."""
         return -self.written if self.written > ALL else None
+
+    @property
+    def may_pause(self) -> bool:
+        """What was counted so far is a place that the target's records tell."""
+        is_told = self.end < 0 or (self.tail is not None and not self.behind)
+        return self.last_sequence is not None and self.written >= 0 and is_told
 
     def take_remembered(self, sequence: int) -> None:
         """No batch was found behind the known one; the leader says how far it was."""

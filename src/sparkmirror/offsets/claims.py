@@ -12,6 +12,7 @@ one partition's log, whose order is the same for everybody:
          5  {"origin":["x",0],…}     {"producer_id":4002}      <- of x-0 alone, which shares a target partition
          6  {"halt":"a"}             {"by":"ops@host1",…}      <- see halts
          7  {"skip":5000}            {}                        <- what the flow from the target wrote with, ever
+         8  {"accept":["x",0],…}     {"fact":"gap",…}          <- see accepts
 
 A claim has a key of its own, so compaction keeps it. The newest leader record wins; its offset is its generation (in
 a topic that was lost and restored, its offset and `base`, so that generations never come again). A
@@ -44,6 +45,7 @@ from kafka.protocol.producer import InitProducerIdRequest
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.denial import refused
+from sparkmirror.offsets.accepts import Accepted, accept_key, parse_accept_key, parse_accepted
 from sparkmirror.offsets.halts import Halt, parse_halt, parse_repeat
 from sparkmirror.offsets.internal_topic import InternalRecord, InternalTopic, parse_object
 from sparkmirror.offsets.seen import Seen, parse_seen
@@ -115,6 +117,7 @@ class Claims:
         self.before: Leadership | None = None  # whoever led when this driver took the lead
         self.takes = 0  # times that it did
         self.halt: Halt | None = None
+        self.accepted: Mapping[Place, Accepted] = {}  # replaced, never changed
         self.seen: Seen | None = None  # told with the next leader record
         self.rested = -1  # the number of the halt for which all has come to its end
         self._source = storage.source
@@ -235,6 +238,11 @@ class Claims:
         self._append(*((_dump({"skip": each}), _dump({})) for each in sorted(producer_ids)))
         self.refresh()
 
+    def note_spent(self, places: Iterable[Place]) -> None:
+        """What was accepted of these is over."""
+        self._append(*((_dump(accept_key(self._source, place)), None) for place in places))
+        self.refresh()
+
     def release(self) -> None:
         """Leave the lead to whoever stands by."""
         self._say(released=True)
@@ -318,7 +326,7 @@ class Claims:
         self._base = max(self._base, self.leader.generation + UNSEEN if self.leader else 0)
         self._lost, self._led_lost = self._lost | self._kept, self._led_lost or self.leads()
         self._kept, self._kept_at, self._origins, self.memory = {}, {}, {}, TopicMemory()
-        self.skipped, self.has_led = set(), False
+        self.skipped, self.has_led, self.accepted = set(), False, {}
         self._producer_id = self.leader = self.before = self.halt = None
         self._next, self._topic_id, self.rested = 0, "", -1
 
@@ -349,7 +357,7 @@ class Claims:
             value["base"] = self._base
         return value
 
-    def _append(self, *records: tuple[bytes, bytes]) -> None:
+    def _append(self, *records: tuple[bytes, bytes | None]) -> None:
         with self._lock:
             self._topic.append(0, records)
 
@@ -369,6 +377,10 @@ class Claims:
             self.halt = parse_halt(value, record.offset)
         elif isinstance(skipped := key.get("skip"), int):
             self.skipped.add(skipped)
+        elif place := parse_accept_key(key, self._source):
+            others = {each: one for each, one in self.accepted.items() if each != place}
+            accepted = parse_accepted(value)
+            self.accepted = others | ({place: accepted} if accepted else {})
         else:
             note_in_memory(self.memory, record)
             if leader := parse_leadership(record, self._source):
@@ -430,6 +442,17 @@ def write_halt(cluster: Cluster, storage: Storage, replication_factor: int, *, b
 
 def lift_halt(cluster: Cluster, storage: Storage) -> None:
     _open(cluster, storage).append(0, [(_dump({"halt": storage.source}), None)])
+
+
+def write_accepted(cluster: Cluster, storage: Storage, accepted: Mapping[Place, Accepted | None]) -> None:
+    """Drivers see it within seconds. `None` takes it back."""
+    _open(cluster, storage).append(
+        0,
+        [
+            (_dump(accept_key(storage.source, place)), _dump(one.to_value()) if one else None)
+            for place, one in accepted.items()
+        ],
+    )
 
 
 def _open(cluster: Cluster, storage: Storage, replication_factor: int = -1) -> InternalTopic:

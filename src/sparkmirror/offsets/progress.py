@@ -38,6 +38,12 @@ def encode_value(standing: Standing) -> bytes:
             "source_topic_id": standing.source_id,
             "target_topic_id": standing.target_id,
         }
+    if standing.searched_end >= 0:
+        value |= {
+            "searched_end": standing.searched_end,
+            "searched_gap": standing.searched_gap,
+            "searched_epoch": standing.searched_epoch,
+        }
     if standing.query:
         value |= {"batch": standing.batch, "batch_first": standing.batch_first, "query": standing.query}
     return json.dumps(value, separators=(",", ":")).encode()
@@ -68,6 +74,9 @@ def parse_record(
             int(fields.get("batch_first", -1)),
             str(fields.get("query", "")),
             int(fields.get("equal_end", 0)),
+            int(fields.get("searched_end", -1)),
+            int(fields.get("searched_gap", 0)),
+            int(fields.get("searched_epoch", -1)),
         )
     except UNREADABLE:
         return None

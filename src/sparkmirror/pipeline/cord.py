@@ -221,5 +221,7 @@ def _understand(said: m.Message, before: Word | None) -> Word:
     if not isinstance(said, m.Grant):
         return Word.end()
     added = {(topic, partition): Standing(*hint) if hint else None for topic, partition, *hint in said.added}
-    word = Word(said.at + said.seconds, added)
-    return word if before is None else Word(max(before.until, word.until), {**before.added, **added})
+    as_left = frozenset((topic, partition) for topic, partition in said.as_left)
+    if before is None:
+        return Word(said.at + said.seconds, added, as_left)
+    return Word(max(before.until, said.at + said.seconds), {**before.added, **added}, before.as_left | as_left)

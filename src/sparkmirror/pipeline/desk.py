@@ -51,13 +51,14 @@ class Desk:
         strongbox: Strongbox | None = None,
         bind: str = "",
         is_current: Callable[[Lease], bool] = lambda _: True,
+        lead_of: Callable[[str], int] = lambda _: 0,
     ) -> None:
-        """`term_of`, `is_current`: see `LeaseTable`. `host`: where tasks find it."""
+        """`term_of`, `is_current`, `lead_of`: see `LeaseTable`. `host`: where tasks find it."""
         self.on_receipts = on_receipts
         self.on_note = on_note
         self.strongbox = strongbox or Strongbox()
         self.changed = threading.Condition()
-        self.table = LeaseTable(term_of, is_current)
+        self.table = LeaseTable(term_of, is_current, lead_of)
         self._lines: dict[LeaseState, Line] = {}
         self._planners: list[tuple[Line, m.NextRound]] = []
         self._taken = -1
@@ -146,7 +147,7 @@ class Desk:
     def forget(self, flow: str) -> None:
         """Where its leases stood: somebody else copies it."""
         with self.changed:
-            self.table.hints = {place: hint for place, hint in self.table.hints.items() if place[0] != flow}
+            self.table.forget(flow)
 
     # -- the server's thread
 
@@ -232,7 +233,8 @@ class Desk:
         line = self._lines.get(given.state) if given else None
         if given and line:
             added = [[key[1], key[2], *(hint or ())] for key, hint in given.added.items()]
-            self._server.say(line, m.Grant(added, given.seconds, given.state.stamp))
+            as_left = [key[1:] for key in given.as_left]
+            self._server.say(line, m.Grant(added, as_left, given.seconds, given.state.stamp))
 
     # -- threads that may wait
 

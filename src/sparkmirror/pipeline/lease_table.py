@@ -13,7 +13,8 @@ over when its time is. The task knows that time, too, and counts it from when it
 
 Where a partition stands (`hints`) is said by the lease that holds it, by receipts, notes and its last word, and by
 nobody else. So it is the newest that is known, and stays so when a lease is lost: what that one did since is in the
-clusters, to be found from there.
+clusters, to be found from there. After a lease's last word, until another one gets the partition, it is all of it. What
+was said under an earlier lead of this driver is void: somebody else may have copied on in between.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class LeaseState:
     is_told: bool = False  # that it must end
     has_left: bool = False  # what it sent may still be written
     lost: bool = False
+    lead: int = -1  # under which it began
     heard: int = 0  # times that it has told receipts
     notes: dict[Key, tuple[Standing, float]] = field(default_factory=dict)  # being written; waited for until then
 
@@ -87,11 +89,15 @@ class LeaseState:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """To be told: what it may write beside what it holds, and for how long from its stamp on."""
+    """To be told: what it may write beside what it holds, and for how long from its stamp on.
+
+    `as_left`: of these a lease's last word told all.
+    """
 
     state: LeaseState
     added: Hints
     seconds: float
+    as_left: frozenset[Key] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +139,24 @@ class Round:
 
 class LeaseTable:
     """`term_of`: how long a lease of a flow may last from now on, 0: not at all. `is_current`: asked after that; a
-    lease that is not gets no more time.
+    lease that is not gets no more time. `lead_of`: another number each time that this driver begins to lead a flow.
     """
 
-    def __init__(self, term_of: Callable[[str], float], is_current: Callable[[Lease], bool] = lambda _: True) -> None:
+    def __init__(
+        self,
+        term_of: Callable[[str], float],
+        is_current: Callable[[Lease], bool] = lambda _: True,
+        lead_of: Callable[[str], int] = lambda _: 0,
+    ) -> None:
         self.term_of = term_of
         self.is_current = is_current
+        self.lead_of = lead_of
         self.hints: dict[Key, Standing] = {}
+        self._leads: dict[str, int] = {}  # by flow, under which the hints were said
         self.newest = -1
         self._rounds: dict[int, Round] = {}
         self._given_to: dict[Key, LeaseState] = {}  # by partition, the last one
+        self._as_left: set[Key] = set()
 
     def states(self) -> Iterator[LeaseState]:
         for number in sorted(self._rounds):
@@ -215,6 +229,8 @@ class LeaseTable:
             if done is None:
                 state.until, state.lost = min(state.until, now), True
                 return
+            if state.lead == self._heed_lead(state.lease.flow):
+                self._as_left |= (done.keys() & state.held) - set(under_way)
             state.held.intersection_update(under_way)
             state.wanted = set()
             if not state.held:
@@ -224,7 +240,20 @@ class LeaseTable:
 
     def take_told(self, state: LeaseState, standings: Mapping[Key, Standing]) -> None:
         """Where partitions stand. Who is late tells nothing: others may have written since."""
-        self.hints |= {key: standing for key, standing in standings.items() if key in state.held}
+        if state.lead == self._heed_lead(state.lease.flow):
+            self.hints |= {key: standing for key, standing in standings.items() if key in state.held}
+
+    def forget(self, flow: str) -> None:
+        """Where its leases stood: somebody else copies it."""
+        self.hints = {key: hint for key, hint in self.hints.items() if key[0] != flow}
+        self._as_left = {key for key in self._as_left if key[0] != flow}
+
+    def _heed_lead(self, flow: str) -> int:
+        lead = self.lead_of(flow)
+        if self._leads.get(flow, lead) != lead:
+            self.forget(flow)
+        self._leads[flow] = lead
+        return lead
 
     def cut_off(self, state: LeaseState) -> None:
         """Nothing is heard of it any more: it may write on until its time is over."""
@@ -236,14 +265,17 @@ class LeaseTable:
         """Whether it may have written where a partition stands."""
         if state.phase is not Phase.GOING or state.has_left or key not in state.held or now >= state.until:
             return False
+        if state.lead != self._heed_lead(state.lease.flow):
+            return False
         state.notes[key] = (standing, now + NOTE_S)
         return True
 
     def end_note(self, state: LeaseState, key: Key, *, written: bool) -> None:
         """What a successor goes on from, also if it outlasted its lease, unless one has begun meanwhile."""
         standing, _ = state.notes.pop(key)
-        if written and self._given_to.get(key) is state:
+        if written and self._given_to.get(key) is state and state.lead == self._heed_lead(state.lease.flow):
             self.hints[key] = standing
+            self._as_left.discard(key)
 
     # -- what follows
 
@@ -314,12 +346,16 @@ class LeaseTable:
         return seconds if self.is_current(lease) else 0.0
 
     def _give(self, state: LeaseState, keys: Iterable[Key], seconds: float, now: float) -> Given:
-        state.phase = Phase.GOING
+        lead = self._heed_lead(state.lease.flow)
+        if state.phase is not Phase.GOING:
+            state.phase, state.lead = Phase.GOING, lead
         state.until = max(state.until, now + seconds)
         state.held.update(keys)
         state.wanted.difference_update(keys)
         self._given_to.update(dict.fromkeys(keys, state))
-        return Given(state, {key: self.hints.get(key) for key in keys}, seconds)
+        as_left = self._as_left.intersection(keys)
+        self._as_left -= as_left
+        return Given(state, {key: self.hints.get(key) for key in keys}, seconds, frozenset(as_left))
 
     def _is_held(self, key: Key) -> bool:
         last = self._given_to.get(key)

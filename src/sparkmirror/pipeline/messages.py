@@ -63,9 +63,10 @@ class Ask(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """`added`: topic, partition, and where it stands if that is known."""
+    """`added`: topic, partition, and where it stands if that is known. `as_left`: those that are as that says."""
 
     added: Sequence[Sequence[Any]]
+    as_left: Sequence[Sequence[Any]]
     seconds: float
     at: float
 

@@ -21,6 +21,9 @@ class Standing(NamedTuple):
     `equal_end`: where offsets are translated, those before it are still equal; OTHERS: where what comes
     before the map's first record stands is not known, since somebody else copied it or an earlier map was lost.
 
+    `searched_end`: where others write, too, their records alone stand between `target_end` and it, and `searched_gap`
+    offsets there hold none any more; so it was in `searched_epoch` of the target's leader.
+
     A sink's standing counts rows in place of source offsets, and says which micro-batch of which query wrote last, and
     with which row that one began.
     """
@@ -37,6 +40,9 @@ class Standing(NamedTuple):
     batch_first: int = -1
     query: str = ""
     equal_end: int = 0
+    searched_end: int = -1
+    searched_gap: int = 0
+    searched_epoch: int = -1
 
     @property
     def is_set(self) -> bool:

@@ -239,6 +239,34 @@ def test_an_answer_becomes_the_hint_for_the_next_lease() -> None:
     assert cursor.held_bytes == 0
 
 
+def merged_cursor() -> Cursor:
+    """One of several origins of its target partition, where two records were copied."""
+    cursor = Cursor(LeasePartition(topic="t", partition=0, remote="m", onto=0, producer_id=7), 4711)
+    assert (cursor.left, cursor.is_as_left) == (None, False)
+    cursor.settle(PLACE, Position(next_offset=0, target_next=0, last_sequence=-1, translated="merged"), 0.0)
+    cursor.take_fetched(fetched(simple_batch(0, 2)))
+    append(cursor, 10)
+    return cursor
+
+
+def test_a_merged_partition_is_left_as_it_is_told_unless_something_sent_was_not_answered() -> None:
+    cursor = merged_cursor()
+    assert (cursor.left, cursor.is_as_left) == (Standing(2, 1, 12, 0, translated="merged"), True)
+    cursor.lose("the source has another leader", 0.0)
+    assert (cursor.left, cursor.is_as_left) == (None, True)
+    cursor = merged_cursor()
+    cursor.in_flight = 1
+    cursor.lose("its connection is lost", 0.0)
+    cursor.settle(PLACE, Position(next_offset=2, target_next=12, last_sequence=1, translated="merged"), 0.0)
+    assert (cursor.left, cursor.is_as_left) == (None, False), "what was sent may still be written"
+    cursor = merged_cursor()
+    cursor.take_fetched(fetched(simple_batch(2, 2)))
+    with pytest.raises(MirrorError):
+        append(cursor, 5)
+    cursor.stop()
+    assert (cursor.left, cursor.is_as_left) == (None, False), "it was written where nobody expected it"
+
+
 def test_what_waits_when_a_lease_ends_is_not_counted_as_copied() -> None:
     cursor = cursor_at(0, translated="why")
     cursor.take_fetched(fetched(large_batch(0), large_batch(4000)))

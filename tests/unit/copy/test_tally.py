@@ -41,13 +41,13 @@ def test_what_retention_and_compaction_removed_was_written_all_the_same() -> Non
 
 def test_sequences_that_jump_by_more_than_the_offsets_that_are_missing_were_never_there() -> None:
     others = batch(500, 0, 4).header
-    tally = Tally(99, readable=600, known_end=500)
+    tally = Tally(99, readable=600, read_to=500)
     tally.pass_over(others)
     with pytest.raises(MirrorError, match=r"at offset 504 with sequence 150 behind 99") as raised:
         tally.add(batch(504, 150, 50))
     assert raised.value.name == "position-unknown"
     for missing, is_known in ((49, False), (50, True)):
-        tally = Tally(99, readable=600, known_end=500)
+        tally = Tally(99, readable=600, read_to=500)
         tally.pass_over(others._replace(first=500 + missing - 1))
         with contextlib.nullcontext() if is_known else pytest.raises(MirrorError):
             tally.add(batch(505 + missing - 1, 150, 50))

@@ -347,13 +347,27 @@ def test_what_nobody_copies_begins_at_once_and_the_rest_when_it_is_free(desk: De
     cords[0].close()
     turn = cords[2].wait_for_turn("1.a", ASK_S)
     assert turn is not None and set(turn.added) == {("t", 0)}, "its predecessor died, and others are not waited for"
+    assert not turn.as_left, "and may have written what it did not tell"
     other = cords[3].wait_for_turn("1.b", ASK_S)
     assert other is not None and set(other.added) == {("t", 2)}
     assert is_ended(cords[1]), "all its successors are there"
     cords[1].tell_done({("t", 1): Standing(7)})
     assert is_readable(cords[2], 5)
     word = cords[2].hear()
-    assert word is not None and word.added == {("t", 1): Standing(7)}
+    assert word is not None and word.added == {("t", 1): Standing(7)} and word.as_left == {("t", 1)}
+
+
+def test_what_was_said_before_another_driver_led_is_void(desk: Desk, cords: list[Cord]) -> None:
+    lead = 0
+    desk.table.lead_of = lambda _: lead
+    expected: list[Standing | None] = [None, Standing(10), None]
+    for number, known in enumerate(expected):
+        desk.publish([lease(f"{number}.a", partitions=[0])])
+        turn = cords[number].wait_for_turn(f"{number}.a", ASK_S)
+        assert turn is not None and turn.added == {("t", 0): known}
+        assert bool(turn.as_left) == bool(known)
+        lead = number  # when the second lease ends, another driver has led since it began
+        cords[number].tell_done({("t", 0): Standing(10)})
 
 
 def test_a_query_whose_round_is_over_and_that_does_not_come_back_is_said_once(
