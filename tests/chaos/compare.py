@@ -30,9 +30,11 @@ class Comparison:
         """From now on `await_copied` waits for what the source holds at this moment."""
         await_true(self._note_ends, "the source's ends")
 
-    def await_traffic(self) -> None:
-        """Until each partition has records."""
-        await_true(lambda: all(self._source.ends(self._places, committed=True).values()), "the traffic's records")
+    def await_traffic(self, offsets: int) -> None:
+        """Until each partition has so many."""
+        await_true(
+            lambda: min(self._source.ends(self._places, committed=True).values()) >= offsets, "the traffic's records"
+        )
 
     def _note_ends(self) -> bool:
         self._until = self._source.ends(self._places, committed=True)

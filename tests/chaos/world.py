@@ -32,6 +32,7 @@ LEASE_S = 2
 REQUEST_S = 3.0  # every timeout of the mirror's clients
 LONGER_S = 8.0  # longer than each of its timeouts, and than the three leases after which another driver takes over
 START_S = 240.0
+WARM_OFFSETS = 20  # of each partition for each broker: those that have just started are slow
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class World:
 
     def await_start(self) -> None:
         try:
-            self.comparison.await_traffic()
+            self.comparison.await_traffic(WARM_OFFSETS * self.shape.target_brokers)
             self.await_copying()
         except AssertionError as error:
             raise AssertionError(f"the mirror has not begun: {error}\n{self.log()[-6000:]}") from error
