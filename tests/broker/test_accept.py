@@ -84,10 +84,12 @@ def test_a_partition_goes_on_past_a_gap_once(pair: Pair, topic: str, tmp_path: P
             assert mirror.facts()[topic, 0].name == "gap", "what was accepted is over"
             assert accept(mirror, f"{topic}:0") == [f"{topic}-0: goes on"]
             mirror.catch_up(topic)
+            assert not mirror.facts()
             assert not read_claims(mirror.keeper.target, Storage.of(mirror.flow)).accepted
         assert values(pair.target, remote) == numbers(range(10), range(20, 30), range(40, 50))
 
 
+@pytest.mark.long
 def test_what_comes_behind_it_is_said(pair: Pair, topic: str, tmp_path: Path) -> None:
     """Equal offsets are asked for, and can't be kept behind foreign records."""
     with mirrored(pair, topic, tmp_path) as mirror:

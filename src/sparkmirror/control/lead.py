@@ -167,6 +167,8 @@ class Lead:
     def _note_accepted(self) -> None:
         """The next round tries it."""
         if self._claims.accepted != self._view.accepted:
+            for (topic, partition), one in self._claims.accepted.items() - self._view.accepted.items():
+                log.info("flow %s: %s-%d: %s accepts %s", self._flow.name, topic, partition, one.by, one.fact)
             self._view.accepted = self._claims.accepted
             self._wake.set()
             self._changed()

@@ -170,7 +170,7 @@ class Cursor:
         self.known_until = 0.0
         self.is_out_of_range = self.is_forgotten = False
         self.is_as_left = not self._has_unanswered
-        if place.notes:  # it was passed, and is not again
+        if place.passed:  # and not again
             self._accepts = ""
         self._note_position()
 

@@ -29,6 +29,7 @@ class Place:
     is_as_left: bool = False  # the hint tells of all that was written under it
     accepts: str = ""  # the fact that somebody wants to be passed here
     notes: list[str] = field(default_factory=list)  # facts that a policy tolerated here
+    passed: list[str] = field(default_factory=list)  # those that somebody accepted
 
     @property
     def is_new_source(self) -> bool:

@@ -110,9 +110,12 @@ class Sides:
     # -- policies
 
     def tolerate(self, place: Place, policy: str, fact: MirrorError) -> None:
-        if policy != CONTINUE and fact.name != place.accepts:
+        if fact.name == place.accepts:
+            place.passed.append(fact.name)
+        elif policy == CONTINUE:
+            place.notes.append(f"{fact.name}: {fact}")
+        else:
             raise fact
-        place.notes.append(f"{fact.name}: {fact}")
 
     def require_equal_or_auto(self, why: str) -> None:
         if self.rules.preserve == ALWAYS:
