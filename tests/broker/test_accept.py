@@ -18,7 +18,7 @@ from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.flows import write_flow
-from tests.support.kafka_client import create_topic, delete_topic, produce, read_all
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics
 from tests.support.local_mirror import LocalMirror, mirroring
 from tests.support.source_logs.log_start import remove_records
 
@@ -67,7 +67,7 @@ def accept(mirror: LocalMirror, text: str) -> list[str]:
 
 
 def remirror(mirror: LocalMirror, topic: str) -> list[str]:
-    return said(told(mirror, lambda a: a.remirror(a.find_pair(topic), WAIT_S, lambda _: None)))
+    return said(told(mirror, lambda a: a.remirror(a.find_copy(topic), WAIT_S, lambda _: None)))
 
 
 def said(outcomes: list[Outcome]) -> list[str]:
@@ -89,20 +89,6 @@ def test_a_partition_goes_on_past_a_gap_once(pair: Pair, topic: str, tmp_path: P
         assert values(pair.target, remote) == numbers(range(10), range(20, 30), range(40, 50))
 
 
-@pytest.mark.long
-def test_what_comes_behind_it_is_said(pair: Pair, topic: str, tmp_path: Path) -> None:
-    """Equal offsets are asked for, and can't be kept behind foreign records."""
-    with mirrored(pair, topic, tmp_path) as mirror:
-        produce(pair.target, f"{mirror.flow.source.alias}.{topic}", [{"value": b"foreign"}])
-        write(pair, topic, 10, 11)
-        mirror.round(preserve="always")
-        assert mirror.facts()[topic, 0].name == "foreign-writer"
-        plan, rules = mirror.plan, {"preserve": "always"}
-        mirror.plan = lambda seconds, **_: plan(seconds, **rules)  # type: ignore[method-assign]
-        (line,) = accept(mirror, topic)
-        assert line.startswith(f"{topic}-0: stands still for offsets-not-equal: offsets.preserve is always")
-
-
 def test_a_topic_is_mirrored_anew_and_others_run_on(pair: Pair, topic: str, tmp_path: Path) -> None:
     beside = f"{topic}-beside"
     with mirrored(pair, topic, tmp_path) as mirror:
@@ -122,16 +108,38 @@ def test_a_topic_is_mirrored_anew_and_others_run_on(pair: Pair, topic: str, tmp_
         assert remirror(mirror, beside) == [f"{beside}-0: goes on"], "one that is well, too"
 
 
+@pytest.mark.long
+def test_a_topic_that_somebody_else_makes_anew_with_fewer_partitions_is_mirrored_all_the_same(
+    pair: Pair, topic: str, tmp_path: Path
+) -> None:
+    """As an application does, where brokers make topics by themselves."""
+    create_topic(pair.source, topic, 3)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(20)))
+    file = write_flow(tmp_path, pair.source, pair.target, topic, SETTINGS)
+    with mirroring(file) as mirror, Acceptor(mirror.flow) as acceptor:
+        mirror.await_topics(3)
+        mirror.catch_up(topic)
+        copy, remote = acceptor.find_copy(topic), f"{mirror.flow.source.alias}.{topic}"
+        delete_topic(pair.target, remote)
+        await_condition(lambda: remote not in topics(pair.target), "its end")
+        create_topic(pair.target, remote, 1)
+        outcomes = told(mirror, lambda each: each.remirror(copy, WAIT_S, lambda _: None))
+        assert said(outcomes) == [f"{topic}-0: goes on", f"{topic}-1: goes on"], "of the third nothing was known"
+        mirror.catch_up(topic)
+        assert {p: len(records) for p, records in read_all(pair.target, remote).items()} == {0: 10, 1: 10, 2: 0}
+
+
 def test_records_that_the_target_alone_has_are_named_before_they_are_lost(
     pair: Pair, topic: str, tmp_path: Path
 ) -> None:
     with mirrored(pair, topic, tmp_path) as mirror, Acceptor(mirror.flow) as acceptor:
-        assert acceptor.find_lost(acceptor.find_pair(topic)) == []
+        assert acceptor.find_lost(acceptor.find_copy(topic)) == []
         remove_records(pair.source, topic, 4)
-        assert acceptor.find_lost(acceptor.find_pair(topic)) == [Lost((topic, 0), 0, 4)]
+        produce(pair.target, f"{mirror.flow.source.alias}.{topic}", [{"value": b"foreign"}])
+        assert acceptor.find_lost(acceptor.find_copy(topic)) == [Lost((topic, 0), 0, 4), Lost((topic, 0), 10, 11)]
         delete_topic(pair.source, topic)
         create_topic(pair.source, topic, 1)
-        assert acceptor.find_lost(acceptor.find_pair(topic)) == [Lost((topic, 0), 0, 10)]
+        assert acceptor.find_lost(acceptor.find_copy(topic)) == [Lost((topic, 0), 0, 11)]
 
 
 def test_what_cannot_be_ordered_is_refused(pair: Pair, topic: str, tmp_path: Path) -> None:
@@ -139,11 +147,13 @@ def test_what_cannot_be_ordered_is_refused(pair: Pair, topic: str, tmp_path: Pat
         with pytest.raises(ConfigError, match="no partition stands still"):
             acceptor.find([topic])
         with pytest.raises(ConfigError, match=f"mirrors no topic nothing of .*: {topic}"):
-            acceptor.find_pair("nothing")
+            acceptor.find_copy("nothing")
         remote = f"{mirror.flow.source.alias}.{topic}"
         delete_topic(pair.target, remote)
         create_topic(pair.target, remote, 1)
-        with pytest.raises(ConfigError, match=f"the mirror did not make {remote}, so it does not delete it"):
-            acceptor.find_pair(topic)
+        with pytest.raises(ConfigError, match=f"not known that the mirror made {remote}, so it does not"):
+            acceptor.find_copy(topic)
+        lines = run_command("accept", str(mirror.file), topic, "--yes")
+        assert (lines.returncode, "no partition stands still" in lines.stderr) == (2, True)
         asked = run_command("remirror", str(mirror.file), topic)
         assert (asked.returncode, "expected --yes" in asked.stderr) == (2, True)

@@ -48,6 +48,7 @@ def _with_acceptor(settings: AcceptSettings, work: Callable[[AcceptSettings, Acc
 
 
 def _accept(settings: AcceptSettings, acceptor: Acceptor) -> int:
+    acceptor.require_running()
     facts = acceptor.find(settings.places)
     for (topic, partition), fact in facts.items():
         print(f"{topic}-{partition} stands still for {one_line(fact.said)}")
@@ -60,15 +61,17 @@ def _accept(settings: AcceptSettings, acceptor: Acceptor) -> int:
 
 
 def _remirror(settings: AcceptSettings, acceptor: Acceptor) -> int:
-    pairs = [acceptor.find_pair(topic) for topic in settings.places]
-    for pair in pairs:
+    acceptor.require_running()
+    copies = [acceptor.find_copy(topic) for topic in settings.places]
+    for copy in copies:
+        pair = copy.pair
         print(f"{pair.remote} is deleted, made anew and mirrored from the start of {pair.topic}; other topics run on")
-        for line in lost_lines(acceptor.find_lost(pair)):
+        for line in lost_lines(acceptor.find_lost(copy)):
             print(f"  {line}")
     if not settings.yes and not typer.confirm("Go on?"):
         return NOT_WHOLE
     with telling("the driver is told ...") as tell:
-        outcomes = [outcome for pair in pairs for outcome in acceptor.remirror(pair, settings.wait_s, tell)]
+        outcomes = [outcome for copy in copies for outcome in acceptor.remirror(copy, settings.wait_s, tell)]
     return _show(outcomes)
 
 
@@ -88,10 +91,8 @@ def _show(outcomes: Iterable[Outcome]) -> int:
 
 def outcome_text(outcome: Outcome) -> str:
     where = f"{outcome.place[0]}-{outcome.place[1]}"
-    if not outcome.is_running:
-        return f"{where}: no mirror runs; it goes on when one does"
     if not outcome.is_heeded:
-        return f"{where}: the mirror has not gone on in time, so nothing is accepted; see its log"
+        return f"{where}: the mirror has not gone on in time; see its log"
     if not outcome.goes_on:
         assert outcome.fact is not None
         return f"{where}: stands still for {one_line(outcome.fact.said)}"

@@ -2,7 +2,7 @@
 
     accept     what stops a partition is accepted, once        the copy goes on as with the policy `continue`
     remirror   the target topic is deleted, and its loss       the driver makes it anew, and the copy begins at the
-               accepted beforehand                             source's start
+               accepted                                        source's start
 
 The word stands in the claim topic (`offsets/accepts.py`). The driver heeds it within seconds and removes it when the
 partition has gone on, or stands still for something else.
@@ -11,17 +11,19 @@ partition has gone on, or stands still for something else.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
+from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.progress_editor import choose_places
 from sparkmirror.control.survey import find_leader, read_facts, read_progress, runs
 from sparkmirror.control.who import who
+from sparkmirror.copy.facts import ACCEPT
 from sparkmirror.copy.receipt import STOPPED
-from sparkmirror.errors import ConfigError
+from sparkmirror.errors import ConfigError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
@@ -30,6 +32,7 @@ from sparkmirror.offsets.accepts import Accepted
 from sparkmirror.offsets.claims import read_claims, write_accepted
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
+from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 
 LOOK_EVERY_S = 0.3
@@ -52,16 +55,23 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`fact`: what is known of the partition now. `is_heeded`: the driver, if there is one, has tried it."""
+    """`fact`: what is known of the partition now. `is_heeded`: the mirror has tried it."""
 
     place: Place
     fact: Fact | None
-    is_running: bool
     is_heeded: bool
 
     @property
     def goes_on(self) -> bool:
-        return self.is_running and self.is_heeded and not (self.fact and self.fact.kind == STOPPED)
+        return self.is_heeded and not (self.fact and self.fact.kind == STOPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A topic's copy that may be deleted: the mirror made the topic of this id, and nobody else writes into it."""
+
+    pair: TopicPair
+    topic_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +85,10 @@ class Lost:
 
 
 class Acceptor:
-    """One flow's. Blocking; connections are opened when first needed. `tell` is told what is waited for."""
+    """One flow's. Blocking; connections are opened when first needed. `tell` is told what is waited for.
+
+    ConfigError: it can't be done so, or not here.
+    """
 
     def __init__(self, flow: FlowConfig) -> None:
         self._flow = flow
@@ -90,115 +103,131 @@ class Acceptor:
         self._source.close()
         self._target.close()
 
-    def _is_running(self) -> bool:
-        leader, _ = find_leader(self._target, self._target.fetch_metadata(), self._flow)
-        return runs(self._flow, leader)
+    def require_running(self) -> None:
+        """A word that nobody heeds at once would be for what nobody has seen."""
+        if self._flow.by_rows:
+            raise ConfigError(f"{self._flow.name} takes the record way: set on.gap, on.recreate or on.divergence there")
+        leader, halt = find_leader(self._target, self._target.fetch_metadata(), self._flow)
+        if halt is not None:
+            raise ConfigError(halt_text(self._flow.name, halt))
+        if not runs(self._flow, leader):
+            raise ConfigError(f"no mirror runs {self._flow.name}: start it first")
 
     # -- accept
 
     def find(self, texts: Iterable[str]) -> dict[Place, Fact]:
-        """What stops these partitions. ConfigError where nothing does, or nothing that can be accepted."""
-        stopped = {place: fact for place, fact in self._read_facts().items() if fact.kind == STOPPED and place[1] >= 0}
+        """What stops these partitions."""
+        facts = {place: fact for place, fact in self._read_facts().items() if place[1] >= 0}
+        stopped = {place: fact for place, fact in facts.items() if fact.kind == STOPPED}
         if not stopped:
             raise ConfigError(f"{self._flow.name}: no partition stands still")
-        chosen = {place: stopped[place] for text in texts for place in choose_places(text, stopped)}
-        for (topic, partition), fact in chosen.items():
-            if fact.name not in MEANINGS:
+        known = {*facts, *self._read_progress()}
+        chosen = [place for text in texts for place in choose_places(text, known)]
+        for topic, partition in chosen:
+            fact = stopped.get((topic, partition))
+            if fact is None and len(chosen) == 1:
+                raise ConfigError(f"{topic}-{partition} does not stand still")
+            if fact and (fact.name not in MEANINGS or ACCEPT not in fact.error):
                 raise ConfigError(
                     f"{topic}-{partition} stands still for {fact.name}, which can't be accepted: {fact.error}"
                 )
-        return chosen
+        return {place: stopped[place] for place in chosen if place in stopped}
 
     def accept(self, facts: Mapping[Place, Fact], wait_s: float, tell: Tell) -> list[Outcome]:
-        words = {place: self._word(fact.name) for place, fact in facts.items()}
-        return self._order(words, lambda: None, wait_s, tell)
+        """What the mirror does not heed in time is taken back."""
+        words = {place: Accepted(fact=fact.name, since=fact.since, by=who()) for place, fact in facts.items()}
+        left = set(words)
+        try:
+            write_accepted(self._target, self._storage, words)
+            left = self._await(words.keys(), wait_s, tell)
+        finally:
+            if left:
+                write_accepted(self._target, self._storage, dict.fromkeys(left))
+        return self._outcomes(words, left)
 
     # -- remirror
 
-    def find_pair(self, topic: str) -> TopicPair:
-        """ConfigError: it is not this flow's, or not its alone."""
+    def find_copy(self, topic: str) -> Copy:
+        if self._flow.naming.is_mutual:
+            raise ConfigError(f"{topic} has its own writers on both sides: neither side is a copy that can be deleted")
         here, there = self._source.fetch_metadata(), self._target.fetch_metadata()
-        pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(self._flow)).pairs
+        selector = TopicSelector.of(self._flow)
+        pairs = plan_topics(count_partitions(here), count_partitions(there), selector).pairs
         pair = next((pair for pair in pairs if pair.topic == topic), None)
         if pair is None:
             names = ", ".join(pair.topic for pair in pairs) or "none"
             raise ConfigError(f"{self._flow.name} mirrors no topic {topic} of {self._flow.source.alias}: {names}")
-        if pair.is_shared:
-            raise ConfigError(f"others are mirrored into {pair.remote}, too: it can't be deleted for {topic} alone")
-        self._require_made(pair, there)
-        return pair
-
-    def _require_made(self, pair: TopicPair, there: Metadata) -> None:
-        if pair.remote not in there.topics:
-            return
-        made = read_claims(self._target, self._storage).memory.made.get(pair.remote)
-        if made is None or made.topic_id != format_topic_id(there.topics[pair.remote].topic_id):
-            raise ConfigError(
-                f"the mirror did not make {pair.remote}, so it does not delete it: delete it yourself if nobody needs "
-                f"it, then sparkmirror accept {pair.topic}"
-            )
-
-    def find_lost(self, pair: TopicPair) -> list[Lost]:
-        """What the target alone has, and would lose."""
-        here, there = self._source.fetch_metadata([pair.topic]), self._target.fetch_metadata([pair.remote])
-        numbers = range(min(pair.partitions, pair.present))
-        ours = list_offsets(self._source, pick_leaders(here, [(pair.topic, n) for n in numbers]), EARLIEST)
-        theirs = pick_leaders(there, [(pair.remote, n) for n in numbers])
-        starts, ends = list_offsets(self._target, theirs, EARLIEST), list_offsets(self._target, theirs, LATEST)
-        progress = read_progress(self._target, self._target.fetch_metadata(), self._flow)
-        source_id = format_topic_id(here.topics[pair.topic].topic_id)
-        lost = []
-        for number in numbers:
-            place, remote = (pair.topic, number), (pair.remote, number)
-            known = progress.get(place)
-            start, end = starts.get(remote, 0), ends.get(remote, 0)
-            is_other = known is not None and known.source_id not in ("", source_id)
-            is_sure = is_other or known is None or not known.translated
-            has_all = not is_other and ours.get(place, end) == 0
-            until = end if is_other or not is_sure else min(end, ours.get(place, end))
-            if start < until and not has_all:
-                lost.append(Lost(place, start, until, is_sure))
-        return lost
-
-    def remirror(self, pair: TopicPair, wait_s: float, tell: Tell) -> list[Outcome]:
-        there = self._target.fetch_metadata([pair.remote])
         if pair.remote not in there.topics:
             raise ConfigError(f"{pair.remote} is not there: the mirror makes it by itself")
+        claims = read_claims(self._target, self._storage)
+        merged = any(selector.remote_name(origin) == pair.remote for origin, _ in claims.claimed[1])
+        if pair.is_shared or merged:
+            raise ConfigError(f"others are mirrored into {pair.remote}, too: it can't be deleted for {topic} alone")
         topic_id = format_topic_id(there.topics[pair.remote].topic_id)
-        places = [(pair.topic, number) for number in range(max(pair.partitions, pair.present))]
-        words = dict.fromkeys(places, self._word(RECREATED, topic_id))
-        return self._order(words, lambda: delete_topic(self._target, pair.remote, topic_id), wait_s, tell)
+        made = claims.memory.made.get(pair.remote)
+        if not topic_id or made is None or made.topic_id != topic_id:
+            raise ConfigError(
+                f"it is not known that the mirror made {pair.remote}, so it does not delete it: delete it yourself if "
+                f"nobody needs it, then sparkmirror accept {topic}"
+            )
+        self._require_found(topic)
+        return Copy(pair, topic_id)
+
+    def _require_found(self, topic: str) -> None:
+        """A position that was set, or left by a MirrorMaker 2, would be begun with again."""
+        for place, standing in self._read_progress().items():
+            if place[0] == topic and standing.target_end < 0:
+                raise ConfigError(
+                    f"{topic}-{place[1]} has an offset that was set and not gone on from yet: see to that first "
+                    "(sparkmirror offsets reset forgets it)"
+                )
+
+    def find_lost(self, copy: Copy) -> list[Lost]:
+        """What the target alone has, and would lose. A cluster that does not say it is an error."""
+        pair, progress = copy.pair, self._read_progress()
+        here, there = self._source.fetch_metadata([pair.topic]), self._target.fetch_metadata([pair.remote])
+        source_id = format_topic_id(here.topics[pair.topic].topic_id)
+        sources = self._fetch_bounds(self._source, here, pair.topic, pair.partitions)
+        targets = self._fetch_bounds(self._target, there, pair.remote, pair.present)
+        return [
+            lost
+            for number, target in targets.items()
+            for lost in find_lost((pair.topic, number), sources.get(number), target, progress, source_id)
+        ]
+
+    def _fetch_bounds(self, cluster: Cluster, metadata: Metadata, topic: str, count: int) -> dict[int, tuple[int, int]]:
+        places = [(topic, number) for number in range(count)]
+        leaders = pick_leaders(metadata, places)
+        starts, ends = list_offsets(cluster, leaders, EARLIEST), list_offsets(cluster, leaders, LATEST)
+        if unknown := [place for place in places if place not in starts or place not in ends]:
+            raise ConnectionLostError(f"{unknown[0][0]}-{unknown[0][1]} does not say what it holds")
+        return {number: (starts[topic, number], ends[topic, number]) for number in range(count)}
+
+    def remirror(self, copy: Copy, wait_s: float, tell: Tell) -> list[Outcome]:
+        """The topic goes by its id, then the word is said: whoever stops between the two leaves partitions that say
+        themselves what became of them. The mirror makes the topic anew.
+        """
+        delete_topic(self._target, copy.pair.remote, copy.topic_id)
+        words = {
+            place: Accepted(fact=RECREATED, target_id=copy.topic_id, by=who())
+            for place, standing in self._read_progress().items()
+            if place[0] == copy.pair.topic and standing.target_id == copy.topic_id
+        }
+        write_accepted(self._target, self._storage, words)
+        return self._outcomes(words, self._await(words.keys(), wait_s, tell))
 
     # -- both
 
-    def _word(self, fact: str, target_id: str = "") -> Accepted:
-        return Accepted(fact, who(), int(time.time() * 1000), target_id)
-
-    def _order(
-        self, words: Mapping[Place, Accepted], act: Callable[[], None], wait_s: float, tell: Tell
-    ) -> list[Outcome]:
-        """Say it, act upon it, and wait until the driver has. What it does not heed in time is taken back."""
-        is_running = self._is_running()
-        write_accepted(self._target, self._storage, words)
-        left = set(words)
-        try:
-            act()
-            left = self._await(words, wait_s, tell) if is_running else set()
-        finally:
-            if left:
-                write_accepted(self._target, self._storage, dict.fromkeys(left))
+    def _outcomes(self, places: Collection[Place], left: Collection[Place]) -> list[Outcome]:
         facts = self._read_facts()
-        return [
-            Outcome(place, facts.get(place), is_running=is_running, is_heeded=place not in left)
-            for place in sorted(words)
-        ]
+        return [Outcome(place, facts.get(place), place not in left) for place in sorted(places)]
 
-    def _await(self, words: Mapping[Place, Accepted], wait_s: float, tell: Tell) -> set[Place]:
+    def _await(self, places: Set[Place], wait_s: float, tell: Tell) -> set[Place]:
         """Those that the driver has not gone on with."""
         until = time.monotonic() + wait_s
         claims = read_claims(self._target, self._storage)
-        while left := words.keys() & claims.accepted.keys():
-            tell(f"{self._flow.name}: the driver has still to go on with {len(left)} of {len(words)} partitions")
+        while left := places & claims.accepted.keys():
+            tell(f"{self._flow.name}: the mirror has still to go on with {len(left)} of {len(places)} partitions")
             if time.monotonic() >= until:
                 return set(left)
             time.sleep(LOOK_EVERY_S)  # the topic can only be asked again
@@ -207,3 +236,26 @@ class Acceptor:
 
     def _read_facts(self) -> dict[Place, Fact]:
         return read_facts(self._target, self._target.fetch_metadata(), self._flow)
+
+    def _read_progress(self) -> dict[Place, Standing]:
+        return read_progress(self._target, self._target.fetch_metadata(), self._flow)
+
+
+def find_lost(
+    place: Place,
+    source: tuple[int, int] | None,
+    target: tuple[int, int],
+    progress: Mapping[Place, Standing],
+    source_id: str,
+) -> Iterator[Lost]:
+    """Of one partition, by what both logs hold. `source` None: it has no such partition."""
+    (start, end), known = target, progress.get(place)
+    if source is None or known is None or known.source_id not in ("", source_id):
+        sure, unsure = [(start, end)], []
+    elif known.translated:
+        sure, unsure = [], [(start, end)]
+    else:
+        kept = max(start, min(source[0], end)), max(start, min(source[1], known.target_end, end))
+        sure, unsure = [(start, kept[0]), (max(kept), end)], []
+    yield from (Lost(place, *gone) for gone in sure if gone[0] < gone[1])
+    yield from (Lost(place, *gone, is_sure=False) for gone in unsure if gone[0] < gone[1])

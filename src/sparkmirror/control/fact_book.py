@@ -51,6 +51,7 @@ class FactBook:
         self._stops = Shelf()  # the copy stands still
         self._notes = Shelf()  # the copy went on all the same
         self._found = Shelf()  # the driver's own
+        self._passed: set[Place] = set()
 
     def begin_with(self, facts: Mapping[Place, Fact]) -> None:
         """What an earlier driver knew. It holds until this one knows better."""
@@ -80,6 +81,15 @@ class FactBook:
         name, error = split_name(said)
         if self._notes.put(place, Fact(kind=NOTED, name=name, error=error), now):
             log.warning("flow %s: %s goes on in spite of %s", self._flow, place_text(place), said)
+
+    def note_passed(self, place: Place, said: str) -> None:
+        """Somebody wants it so: it is no fact any more."""
+        self._passed.add(place)
+        log.warning("flow %s: %s goes on, as was accepted, past %s", self._flow, place_text(place), said)
+
+    def take_passed(self) -> set[Place]:
+        passed, self._passed = self._passed, set()
+        return passed
 
     def note_skipped(self, place: Place, said: str, now: str) -> None:
         """Records were left out. It is said once; how many, the figures say."""

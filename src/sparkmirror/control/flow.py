@@ -102,7 +102,12 @@ class FlowKeeper:
         self._is_stale = threading.Event()
         self.lead = Lead(flow, self._claims, self.view, self._wake, changed)
         self.guard = IncarnationGuard(
-            self.source, self.target, self.lead, lambda: self.progress.written, lambda: ledger.facts(flow.name)
+            self.source,
+            self.target,
+            self.lead,
+            lambda: self.progress.written,
+            lambda: ledger.facts(flow.name),
+            self._begun_anew,
         )
         self._discovery = Discovery(flow, self.source, self.target, self._claims, self.guard.find_unlike)
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector, self.guard)
@@ -144,7 +149,7 @@ class FlowKeeper:
         stop_at: Mapping[Place, int] | None,
     ) -> list[Lease]:
         """Leases for the next round; none while there is nothing to do or it is not known that this driver leads."""
-        view = self.view
+        view, accepted = self.view, self._heeded_words()
         if not self.term_s or view.landscape is None or self._producer_id is None or self._is_stale.is_set():
             return []
         wanted = {(p.topic, p.partition): p for p in view.landscape.partitions}
@@ -174,7 +179,7 @@ class FlowKeeper:
                         troubled=k in troubled,
                         failing_s=failing.get(k, 0.0),
                         is_new=k not in self._begun and wanted[k].producer_id in self._claims.drawn,
-                        accepts=view.accepted[k].fact if k in view.accepted else "",
+                        accepts=accepted.get(k, ""),
                     )
                     for k in group
                 ),
@@ -430,11 +435,23 @@ class FlowKeeper:
         before, self._heeded = self._heeded, self.view.accepted
         return self._heeded != before
 
+    def _heeded_words(self) -> dict[Place, str]:
+        """The facts that partitions may go past, by those that stop them now."""
+        facts, written = self._ledger.facts(self.flow.name), self.progress.written
+        accepted = self.view.accepted.items()
+        return {place: one.fact for place, one in accepted if one.holds(facts.get(place), written.get(place))}
+
+    def _begun_anew(self) -> set[Place]:
+        """Partitions whose target topic was deleted to be mirrored anew, and that have not begun there yet."""
+        written, accepted = self.progress.written, self.view.accepted.items()
+        return {place for place, one in accepted if one.target_id and one.holds(None, written.get(place))}
+
     def _spend_accepted(self) -> None:
         """What went on is accepted no more."""
-        accepted = self.view.accepted if self.lead.is_sure else {}
-        facts, written = self._ledger.facts(self.flow.name), self.progress.written
-        if spent := [p for p, one in accepted.items() if one.is_spent(facts.get(p), written.get(p))]:
+        passed, heeded = self._ledger.take_passed(self.flow.name), self._heeded_words()
+        spent = [place for place in self.view.accepted if place in passed or place not in heeded]
+        if spent and self.lead.is_sure:
+            self.write_progress()  # a driver that follows must not meet it again
             self._claims.note_spent(spent)
 
     def _prune_maps(self, landscape: Landscape) -> None:

@@ -7,7 +7,7 @@ and after them. An id never comes again: one that progress knew before is that o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.lead import Lead
@@ -24,7 +24,9 @@ Leaders = Mapping[Place, Leader]
 
 
 class IncarnationGuard:
-    """One flow's. Blocking; for any thread. `standings`: progress as it is written; `facts`: of all partitions."""
+    """One flow's. Blocking; for any thread. `standings`: progress as it is written; `facts`: of all partitions. `anew`:
+    partitions whose target topic is to be another one.
+    """
 
     def __init__(
         self,
@@ -33,12 +35,14 @@ class IncarnationGuard:
         lead: Lead,
         standings: Callable[[], Mapping[Place, Standing]],
         facts: Callable[[], Mapping[Place, Fact]],
+        anew: Callable[[], Collection[Place]] = tuple,
     ) -> None:
         self._source = source
         self._target = target
         self._lead = lead
         self._standings = standings
         self._facts = facts
+        self._anew = anew
 
     def require_lead(self) -> None:
         """ConnectionLostError: another driver may lead, or the flow is halted."""
@@ -76,11 +80,16 @@ class IncarnationGuard:
 
         `remotes`: source topic -> remote topic.
         """
-        return find_others(self._fetch_ids(remotes), self._standings(), self._facts())
+        return self._find_others(self._fetch_ids(remotes))
 
     def find_unlike(self, ids: Mapping[str, TopicIds]) -> dict[str, str] | None:
         """The same of topics whose ids were just asked for; None: it is not known that this driver leads."""
-        return find_others(ids, self._standings(), self._facts()) if self._lead.term_s else None
+        return self._find_others(ids) if self._lead.term_s else None
+
+    def _find_others(self, ids: Mapping[str, TopicIds]) -> dict[str, str]:
+        anew, standings, facts = self._anew(), self._standings(), self._facts()
+        known = {place: standing for place, standing in standings.items() if place not in anew}
+        return find_others(ids, known, {place: fact for place, fact in facts.items() if place not in anew})
 
     def find_unproven(self, remotes: Mapping[str, str]) -> dict[str, str]:
         """Why it is not proven that both topics are those that were mirrored, and that nothing of them stands still."""

@@ -12,7 +12,7 @@ from sparkmirror.control.fact_book import FactBook
 from sparkmirror.control.hole_watch import Filling
 from sparkmirror.control.log import timestamp
 from sparkmirror.copy.facts import RETRIES_EXHAUSTED
-from sparkmirror.copy.receipt import COPIED, MAPPED, NOTED, SAID, SKIPPED, STOPPED, WAITING, Receipt
+from sparkmirror.copy.receipt import COPIED, MAPPED, NOTED, PASSED, SAID, SKIPPED, STOPPED, WAITING, Receipt
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 
@@ -48,6 +48,8 @@ class Ledger:
                     book.note_skipped(place, receipt.error, now)
                 elif receipt.kind == SAID:
                     book.say(place, receipt.error)
+                elif receipt.kind == PASSED:
+                    book.note_passed(place, receipt.error)
                 elif receipt.kind != MAPPED and (receipt.kind != COPIED or receipt.target_end >= 0):
                     said[receipt.flow, place] = receipt
                 if standing := receipt.standing:
@@ -86,6 +88,11 @@ class Ledger:
         """The worst fact of each partition; of a topic under partition -1."""
         with self._lock:
             return self._book(flow).worst()
+
+    def take_passed(self, flow: str) -> set[Place]:
+        """Partitions that have gone past what was accepted of them, since the last call."""
+        with self._lock:
+            return self._book(flow).take_passed()
 
     def troubled(self, flow: str) -> set[Place]:
         """Partitions that stood still when last heard of."""

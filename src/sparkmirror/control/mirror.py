@@ -143,7 +143,7 @@ class Mirror:
             if flow is not None:
                 places = view.landscape.partitions if keeper.lead.term_s and view.landscape else ()
                 plan = functools.partial(self._plan_rows, keeper)
-                flow.tend([(p.topic, p.partition) for p in places], plan, view.accepted.keys())
+                flow.tend([(p.topic, p.partition) for p in places], plan)
 
     def _plan_rows(self, keeper: FlowKeeper) -> Lease | None:
         return next(iter(self._planner.plan_flow(keeper, 0, self._hints(), 1)), None)

@@ -42,9 +42,6 @@ def compare(source: SourceView, place: Place, tail: Batch) -> int:
         here = theirs.get(ours.offset)
         if here is not None and content_of(here, by_time) != content_of(ours, by_time):
             raise facts.diverged(place.source.name, first, end)
-    bounds = source.bounds(place.source, place.partition)
-    if bounds is not None and end > bounds[1]:
-        raise facts.source_truncated(place.source.name, end, bounds[1])
     return batches[-1].header.leader_epoch if batches else -1
 
 

@@ -135,11 +135,13 @@ def _cut(topic: str, end: int, expected: int, lost: int | None) -> str:
     return f"the target's log of {topic} {grown} (unclean leader election, or an older disk?){missing}"
 
 
-def foreign_writer(topic: str, first: int, end: int) -> MirrorError:
+def foreign_writer(topic: str, first: int, end: int, *, is_sure: bool = True) -> MirrorError:
+    """Not `is_sure`: no progress says where the mirror stood."""
+    on = f"{ACCEPT} goes on behind them with translated offsets (on.divergence=continue always does), or "
     return MirrorError(
         "foreign-writer",
         f"somebody else wrote into the target topic {topic}, between offsets {first} and {end - 1}; "
-        f"{ACCEPT} goes on behind them with translated offsets (on.divergence=continue always does), or {ANEW}",
+        f"{on if is_sure else ''}{ANEW}",
     )
 
 

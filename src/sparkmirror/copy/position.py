@@ -253,7 +253,7 @@ class PositionFinder:
             return replace(position, next_offset=start, log_start=start, is_news=True)
         self._sides.tolerate(place, self._sides.rules.on_gap, facts.gap(position.next_offset, start))
         if position.translated:
-            return replace(position, next_offset=start, source_epoch=-1)
+            return replace(position, next_offset=start, source_epoch=-1, is_news=True)
         if start - position.next_offset > self._sides.rules.max_hole or self._sides.rules.fill_with == NOTHING:
             why = f"source offsets {position.next_offset}..{start - 1} were removed before they were copied"
             self._sides.require_equal_or_auto(why)

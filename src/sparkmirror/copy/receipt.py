@@ -19,6 +19,7 @@ NOTED = "noted"  # a fact that a policy tolerates
 GOES_ON = "goes-on"  # what stopped it is gone
 SKIPPED = "skipped"  # records that can't be copied were left out
 SAID = "said"  # a line for the log, and no more
+PASSED = "passed"  # a fact that somebody accepted
 MAPPED = "mapped"  # was copied earlier; only now it is known what stands where
 _OF_NOW = (STOPPED, WAITING, GOES_ON, MAPPED)
 

@@ -16,7 +16,7 @@ from sparkmirror.copy.held import Held
 from sparkmirror.copy.lease import CONTINUE, FENCE_STEP, NOTHING, Lease, LeasePartition, Rules
 from sparkmirror.copy.limits import TIMESTAMPS, LimitRaise, message_bytes
 from sparkmirror.copy.place import Place, Position
-from sparkmirror.copy.receipt import GOES_ON, NOTED, SAID, STOPPED, WAITING, ReceiptBook
+from sparkmirror.copy.receipt import GOES_ON, NOTED, PASSED, SAID, STOPPED, WAITING, ReceiptBook
 from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.denial import describe_denial
@@ -385,6 +385,8 @@ class Roster:
             cursor.said_reason = ""
         for note in place.notes:
             self.book.note_fact(cursor.place, NOTED, note)
+        for passed in place.passed:
+            self.book.note_fact(cursor.place, PASSED, passed)
 
     def search_on(self, cursor: Cursor, place: Place, position: Position, now: float) -> None:
         """Some of the target's log was read for records of ours, and more is to be read."""

@@ -111,7 +111,7 @@ class Sides:
 
     def tolerate(self, place: Place, policy: str, fact: MirrorError) -> None:
         if fact.name == place.accepts:
-            place.passed.append(fact.name)
+            place.passed.append(f"{fact.name}: {fact}")
         elif policy == CONTINUE:
             place.notes.append(f"{fact.name}: {fact}")
         else:

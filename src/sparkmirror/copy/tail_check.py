@@ -59,6 +59,9 @@ class TailCheck:
         tail_epoch = -1
         if tail.data and tail.data.header.producer_id == self._sides.producer_id:
             tail_epoch = evidence.compare(self._sides.source, place, tail.data)
+            _, source_end = self._sides.source_bounds(place)
+            if tail.data.header.end > source_end:
+                return self._after_cut(place, ends, tail, source_end, log_start)
         next_offset = evidence.first_record(self._sides.source, place, tail.last.end, ends.log_end)
         why = ""
         if next_offset is not None:
@@ -74,6 +77,24 @@ class TailCheck:
             translated=why,
             equal_end=next_offset or 0,
             is_news=bool(why),
+        )
+
+    def _after_cut(self, place: Place, ends: Ends, tail: Tail, source_end: int, log_start: int) -> Position:
+        """The source has lost the end of what was copied; without progress nothing says that it was ours."""
+        cut = facts.source_truncated(place.source.name, ends.log_end, source_end)
+        if place.hint is None:
+            raise cut
+        self._sides.tolerate(place, self._sides.rules.on_divergence, cut)
+        why = f"the source was truncated to offset {source_end}"
+        self._sides.require_equal_or_auto(why)
+        return Position(
+            next_offset=source_end,
+            target_next=ends.log_end,
+            last_sequence=ends.last_sequence(tail.last.last_sequence),
+            log_start=log_start,
+            translated=why,
+            equal_end=source_end,
+            is_news=True,
         )
 
     def find_ours(self, place: Place, ends: Ends) -> list[tuple[int, int]]:
@@ -142,7 +163,7 @@ class TailCheck:
         hint = place.hint
         if hint is None:
             if ends.last_sequence() >= 0:
-                raise facts.foreign_writer(place.target.name, tail.last.first, ends.log_end)
+                raise facts.foreign_writer(place.target.name, tail.last.first, ends.log_end, is_sure=False)
             return self._first.find(place, ends.log_end)
         self._sides.tolerate(
             place,

@@ -58,7 +58,7 @@ class RecordsFlow:
         self._ledger = ledger
         self._workspace = workspace
         self._query: StreamingQuery | None = None
-        self._wanted: tuple[frozenset[Place], frozenset[Place]] = frozenset(), frozenset()
+        self._places: frozenset[Place] = frozenset()
         self._restart_at = self._started_at = 0.0
         self._troubled: set[Place] = set()
         self._lock = threading.Lock()
@@ -75,24 +75,19 @@ class RecordsFlow:
         with self._lock:
             self._standings.clear()
 
-    def tend(
-        self, places: Collection[Place], plan: Callable[[], Lease | None], accepted: Collection[Place] = ()
-    ) -> None:
-        """Let the query run for exactly these partitions: none while another driver leads or may lead.
-
-        `accepted`: those that may go on past what stops them. A query is told that when it starts.
-        """
-        wanted = frozenset(places), frozenset(accepted)
+    def tend(self, places: Collection[Place], plan: Callable[[], Lease | None]) -> None:
+        """Let the query run for exactly these partitions: none while another driver leads or may lead."""
+        wanted = frozenset(places)
         now = time.monotonic()
         if self._query is not None and not self._query.isActive:
             log.error("flow %s: the query ended and is started again: %s", self._flow, self._why())
             self._query, self._restart_at = None, now + RESTART_PAUSE_S
-        if self._query is not None and (wanted != self._wanted or self._is_retry_due(now)):
+        if self._query is not None and (wanted != self._places or self._is_retry_due(now)):
             self.stop()
-        if self._query is None and places and now >= self._restart_at:
+        if self._query is None and wanted and now >= self._restart_at:
             lease = plan()
             if lease is not None:
-                self._wanted, self._started_at = wanted, now
+                self._places, self._started_at = wanted, now
                 self._query = self._start(lease)
 
     def stop(self) -> None:

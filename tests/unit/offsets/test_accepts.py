@@ -9,8 +9,8 @@ from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 
 PLACE = ("orders", 0)
-GAP = Accepted("gap", "me@here", 5)
-ANEW = Accepted("target-recreated", "me@here", 5, "old")
+GAP = Accepted(fact="gap", by="me@here", since="then")
+ANEW = Accepted(fact="target-recreated", by="me@here", target_id="old")
 
 
 @pytest.mark.parametrize("word", [GAP, ANEW])
@@ -27,22 +27,22 @@ def test_other_records_are_nobodys_word(key: object) -> None:
     assert parse_accept_key(key, "a") is None
 
 
-@pytest.mark.parametrize("value", [None, {}, {"fact": 5, "by": "me", "since_ms": 0}, {"fact": "gap", "by": "me"}, []])
+@pytest.mark.parametrize("value", [None, {}, {"fact": 5, "by": "me", "since": ""}, {"fact": "gap", "by": "me"}, []])
 def test_what_cannot_be_read_accepts_nothing(value: object) -> None:
     assert parse_accepted(value) is None
 
 
-def test_it_is_over_when_something_else_or_nothing_stops_the_partition() -> None:
-    stopped = Fact(kind="stopped", name="gap", error="...")
-    assert not GAP.is_spent(stopped, None)
-    assert GAP.is_spent(None, None)
-    assert GAP.is_spent(Fact(kind="noted", name="gap", error="..."), None)
-    assert GAP.is_spent(Fact(kind="stopped", name="diverged", error="..."), None)
+def test_a_word_holds_for_the_fact_that_was_shown_and_no_other() -> None:
+    assert GAP.holds(Fact(kind="stopped", name="gap", error="...", since="then"), None)
+    assert not GAP.holds(None, None)
+    assert not GAP.holds(Fact(kind="stopped", name="gap", error="...", since="later"), None)
+    assert not GAP.holds(Fact(kind="noted", name="gap", error="...", since="then"), None)
+    assert not GAP.holds(Fact(kind="stopped", name="diverged", error="...", since="then"), None)
 
 
 def test_a_topic_that_is_mirrored_anew_has_begun_when_progress_tells_of_another_one() -> None:
     diverged = Fact(kind="stopped", name="diverged", error="...")
-    assert not ANEW.is_spent(diverged, None)
-    assert not ANEW.is_spent(None, Standing(10, target_id="old"))
-    assert not ANEW.is_spent(None, Standing(10)), "set by hand"
-    assert ANEW.is_spent(diverged, Standing(10, target_id="new"))
+    assert ANEW.holds(diverged, Standing(10, target_id="old"))
+    assert not ANEW.holds(diverged, Standing(10, target_id="new"))
+    assert not ANEW.holds(None, Standing(10)), "set by hand"
+    assert not ANEW.holds(None, None)
