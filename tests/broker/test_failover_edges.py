@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,10 @@ import pytest
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control import switch
-from sparkmirror.control.switch import Order
+from sparkmirror.control.switch import Order, Switch
 from sparkmirror.control.switch_report import MOVED, SHORT
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.claims import read_leader, write_halt
+from sparkmirror.offsets.claims import Claims, read_leader, write_halt
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.topology.storage import Storage
 from tests.broker.test_failover import groups_of, run_failback, run_failover, states, without_source
@@ -111,6 +114,30 @@ def test_failback_of_one_group_leaves_the_flow_halted(pair: Pair, topic: str, fl
     assert states(one) == [MOVED] and one.halt and find_halt(pair, flow)
     assert "stays halted" in one.notes[0]
     assert not run_failback(flow, AT_ONCE).halt and not find_halt(pair, flow)
+
+
+def test_a_driver_whose_clock_is_slow_is_waited_for(
+    pair: Pair, topic: str, flow: FlowConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the time that its record has, it was silent for half a century."""
+    waits = threading.Event()
+    with Cluster(address(pair.target)) as beside, ThreadPoolExecutor(1) as pool:
+        other = Claims(beside, Storage.of(flow), 1)
+        other.refresh()
+        with monkeypatch.context() as patched:
+            patched.setattr(time, "time", lambda: 1.0)
+            other.lead(60.0)
+
+        def tell(text: str) -> None:
+            if "to end its work" in text:
+                waits.set()
+
+        with Switch(flow, [flow], AT_ONCE, tell) as command:
+            report = pool.submit(command.failover)
+            await_condition(lambda: waits.is_set() or report.done(), "its end", 30)
+            assert not report.done()
+            other.release()
+            assert report.result(30).is_whole
 
 
 @pytest.mark.long

@@ -142,7 +142,7 @@ class _Prover:
         return {key: proof for some in found for key, proof in some.items()}
 
     def _find_some(self, places: list[Place]) -> dict[Key, Proof]:
-        found = self._finder.find(places)
+        found = {index: one for some in self._finder.find(places) for index, one in some.items()}
         return {(p.source.name, p.partition): self._proof(p, found[i]) for i, p in enumerate(places)}
 
     def _proof(self, place: Place, found: Position | MirrorError | str) -> Proof:

@@ -30,11 +30,12 @@ from sparkmirror.control.switch_groups import (
 )
 from sparkmirror.control.switch_looks import Look, look_at_copy, look_back
 from sparkmirror.control.switch_report import BESIDE, MoveRow, Report, known_lag
+from sparkmirror.control.switch_rest import await_rest
 from sparkmirror.control.translators import Proven, find_merged, open_forward, open_reverse
 from sparkmirror.control.who import who
 from sparkmirror.errors import ConfigError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.claims import lift_halt, read_leader, write_halt
+from sparkmirror.offsets.claims import lift_halt, write_halt
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.fact import Fact
@@ -45,7 +46,6 @@ from sparkmirror.topology.storage import Storage
 
 FAILOVER, FAILBACK = "failover", "failback"
 WAIT_S = 60.0
-REST_S = 30.0  # for a running mirror to end its leases
 TRIES_S = 5.0  # until a source counts as unreachable
 PROOF_S = 10.0  # for followers of the target to have what its leaders hold
 POLL_S = 0.5
@@ -184,22 +184,10 @@ class Switch:
             self._target, self._storage, self._flow.internal_replication_factor, by=who(), why=FAILOVER
         )
         report = replace(report, halt=halt)
-        unrest = self._await_rest(halt)
+        unrest = await_rest(self._target, self._flow, halt, self._tell)
         if unrest and not report.away and not self._order.force:
             return replace(report, problem=f"{unrest}: no group was moved, run it again")
         return replace(report, notes=(*report.notes, unrest)) if unrest else report
-
-    def _await_rest(self, halt: Halt) -> str:
-        """Empty when nobody writes any more; else who has not said so."""
-        until = time.monotonic() + REST_S
-        while True:
-            leader, _ = read_leader(self._target, self._storage)
-            if leader is None or not runs(self._flow, leader) or leader.rests_for(halt):
-                return ""
-            if time.monotonic() >= until:
-                return f"{leader} has not ended its work within {REST_S:g} s"
-            self._tell(f"waiting for {leader} to end its work")
-            time.sleep(POLL_S)
 
     def _why_away(self) -> str:
         until = time.monotonic() + TRIES_S
