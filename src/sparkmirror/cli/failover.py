@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,8 @@ def title(report: Report) -> str:
         how = f"not done: {one_line(report.problem)}"
     else:
         how = "done" if report.is_whole else "done, but not all"
+        if replace(report, away="").is_whole and report.away:
+            how = "done, as far as is known"
     return f"{report.verb} {report.flow}: {how}"
 
 

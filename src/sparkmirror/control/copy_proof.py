@@ -179,7 +179,10 @@ class _Prover:
         if first >= end:
             return 0
         headers = (b.header for b in all_batches(self._target, place.target, place.target_partition, first, end))
-        return sum(h.records for h in headers if not h.is_control and h.producer_id != self._producer_id)
+        try:
+            return sum(h.records for h in headers if not h.is_control and h.producer_id != self._producer_id)
+        except (BrokerError, ProtocolError):  # then the proof says why, and that nothing can be told
+            return 0
 
     def _judge(self, found: Mapping[Key, Proof], here: Metadata) -> dict[Key, Proof]:
         leaders = _living(pick_leaders(here, found))

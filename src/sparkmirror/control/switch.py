@@ -112,9 +112,11 @@ class Switch:
         """A halt of this very command is lifted: while it holds, what is missing would stay so."""
         if was_halted:
             return replace(report, problem="not all is mirrored, and the flow is halted: no group was moved")
-        if report.halt:
+        held = self._find_halt()
+        if held and held == report.halt:
             lift_halt(self._target, self._storage)
-        return replace(report, halt=None, problem="not all is mirrored: nothing was changed")
+            held = None
+        return replace(report, halt=held, problem="not all is mirrored: nothing was changed")
 
     def _look_at_rest(self) -> Look:
         until = time.monotonic() + (0.0 if self._order.dry_run else PROOF_S)
