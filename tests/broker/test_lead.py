@@ -458,3 +458,16 @@ def test_a_halted_flow_rests_when_what_its_keeper_had_begun_is_done(
         assert not keeper.owes_rest, "configurations may still be written"
         may_go_on.set()
         await_condition(lambda: keeper.owes_rest, "the end of it", 20)
+
+
+@pytest.mark.long
+def test_a_halted_flow_of_rows_rests_when_no_task_can_have_time_left(pair: Pair, tmp_path: Path) -> None:
+    """The desk does not know of such tasks: one that Spark has given up may go on for a while."""
+    rows = {"lease.seconds": "1", "pipeline.path": "records"}
+    flow = only_flow(write_flow(tmp_path, pair.source, pair.target, "x", rows))
+    with keeping(flow) as (keeper, _):
+        write_halt(keeper.target, Storage.of(flow), 1, by="me", why="a test")
+        await_condition(lambda: keeper.view.halt is not None, "the halt", 20)
+        began = time.monotonic()
+        await_condition(lambda: keeper.owes_rest, "the end of every lease", 20)
+        assert time.monotonic() - began > 1.5, "two leases, but for the time until the halt was looked for"
