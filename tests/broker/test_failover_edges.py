@@ -213,3 +213,22 @@ def test_without_the_source_what_stands_still_is_named_and_holds_groups_back(
     assert not report.is_whole and [row.why.split(":")[0] for row in report.missing] == ["foreign-writer"]
     assert states(report) == [SHORT]
     assert committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): 10}
+
+
+@pytest.mark.long
+def test_records_of_others_that_the_copy_went_on_behind_stand_on_the_target_alone(
+    pair: Pair, topic: str, flow: FlowConfig, tmp_path: Path
+) -> None:
+    file = tmp_path / "mm2.properties"
+    file.write_text(f"{file.read_text()}on.divergence = continue\n")
+    write(pair.target, topic, 2)
+    write(pair.source, topic, 1)
+    with mirroring(file) as mirror:
+        mirror.await_topics(1)
+        mirror.catch_up(topic)
+    assert run_failover(mirror.flow, AT_ONCE).is_whole, "the source has nothing that the target lacks"
+    commit(pair.target, topic, {(topic, 0): 13})
+    refused = run_failback(mirror.flow, AT_ONCE)
+    assert refused.problem and ["others wrote into the target topic" in row.why for row in refused.missing] == [True]
+    assert states(run_failback(mirror.flow, FORCED)) == [MOVED]
+    assert committed(pair.source, topic, [(topic, 0)]) == {(topic, 0): 11}

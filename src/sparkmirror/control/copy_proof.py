@@ -18,6 +18,7 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import count_partitions, pick_leaders
 from sparkmirror.control.survey import read_progress
+from sparkmirror.copy.facts import PARTED
 from sparkmirror.copy.lease import Rules
 from sparkmirror.copy.place import Place, Position, standing_of
 from sparkmirror.copy.position import PositionFinder
@@ -57,6 +58,12 @@ class Proof:
     lag: int | None = None
     others: int = 0
     is_shared: bool = False
+
+    @property
+    def parted(self) -> str:
+        """Why the target has records before there that the source has not; empty if it has none."""
+        translated = self.standing.translated if self.standing else ""
+        return translated if translated.startswith(PARTED) else ""
 
     @property
     def known(self) -> Standing | str:

@@ -156,6 +156,8 @@ def find_alone(survey: FlowSurvey, proofs: Mapping[Place, Proof], ends: tuple[st
 def _alone(proof: Proof, fact: Fact | None, alone: str, source: str) -> Iterable[tuple[int | None, str]]:
     if proof.others:
         yield proof.others, f"they stand {alone}, and nothing brings them to {source}"
+    elif proof.parted:
+        yield None, f"records stand {alone} ({proof.parted})"
     elif fact is not None and fact.name in BESIDE:
         yield None, f"records stand {alone} ({fact.said})"
     elif proof.why and proof.standing is None:

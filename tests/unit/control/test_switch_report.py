@@ -26,6 +26,7 @@ from sparkmirror.control.switch_report import (
     known_lag,
     may_shrink,
 )
+from sparkmirror.copy.facts import OTHERS_WROTE
 from sparkmirror.net.groups import GroupState
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.seen import Seen
@@ -101,6 +102,8 @@ def test_logs_of_one_length_prove_nothing(
         (GAP, proof(), None),
         (None, proof(others=3), (3, "they stand on B alone, and nothing brings them to A")),
         (Fact(kind="noted", name="foreign-writer", error="x"), proof(), (None, "records stand on B alone (foreign-wr")),
+        (None, replace(proof(), standing=Standing(9, translated=f"{OTHERS_WROTE} from 9 on")), (None, "records stand")),
+        (None, replace(proof(), standing=Standing(9, translated="offsets.preserve is never")), None),
         (None, proof(lag=None, why="diverged: x"), (None, "diverged: x")),
     ],
 )
