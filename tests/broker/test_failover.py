@@ -163,7 +163,7 @@ def test_what_is_missing_or_read_elsewhere_is_said(pair: Pair, topic: str, file:
     assert committed(pair.target, moving, [(remote, 0)]) == {(remote, 0): ends[0]}, "never past the end"
     assert forced.halt and forced.missing and not forced.is_whole
     assert not forced.problem, "nobody runs, so nobody is waited for"
-    named = run_failover(flow, Order(groups=(busy, "nobody")))
+    named = run_failover(flow, Order(groups=(busy, "nobody"), force=True))
     assert states(named) == [MOVED] and list(named.not_moved) == ["nobody"]
     lifted = run_failback(flow, Order(force=True))
     assert lifted.halt is None and states(lifted) == [AHEAD if r.group == moving else IN_PLACE for r in lifted.moves]

@@ -408,3 +408,66 @@ def test_who_finds_progress_and_no_claim_waits_for_a_driver_that_may_still_lead(
         second.round()
         assert second.facts()[topic, 0].kind == "stopped", "what another id wrote is not taken for its own"
         assert total(pair.target, f"{first.flow.source.alias}.{topic}") == 10
+
+
+def test_who_takes_the_lead_of_a_halted_flow_rests_when_leases_of_the_driver_before_are_over(
+    pair: Pair, tmp_path: Path
+) -> None:
+    """That one may be cut off, and not know of the halt."""
+    flow = only_flow(write_flow(tmp_path, pair.source, pair.target, "x", {"lease.seconds": "1"}))
+    storage = Storage.of(flow)
+    with Cluster(address(pair.target)) as beside:
+        other = Claims(beside, storage, 1)
+        other.claim_producer_id()
+        other.lead(0.5)
+        write_halt(beside, storage, 1, by="me", why="a test")
+        keeper = FlowKeeper(flow, Ledger(), lambda: None)
+        keeper.start()
+        keeper.lead.allow()
+        try:
+            await_condition(lambda: keeper.view.leads and keeper._halted_for >= 0, "the lead", 30)
+            before = []
+
+            def owes_rest() -> bool:
+                before.append(keeper.lead.unguarded_wait_s)
+                return keeper.owes_rest
+
+            await_condition(owes_rest, "the end of the other's leases", 20)
+            assert before[0] > 1 and before[-1] == 0
+        finally:
+            keeper.stop()
+
+
+def test_a_halted_flow_rests_when_what_its_keeper_had_begun_is_done(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    often = {"lease.seconds": "1", "refresh.topics.interval.seconds": "0.2"}
+    flow = only_flow(write_flow(tmp_path, pair.source, pair.target, "x", often))
+    with keeping(flow) as (keeper, _):
+        tend, tending, may_go_on = keeper._upkeep.tend, threading.Event(), threading.Event()
+
+        def wait_and_tend(*args: Any) -> dict[str, str]:
+            tending.set()
+            assert may_go_on.wait(30)
+            return tend(*args)
+
+        monkeypatch.setattr(keeper._upkeep, "tend", wait_and_tend)
+        assert tending.wait(20)
+        write_halt(keeper.target, Storage.of(flow), 1, by="me", why="a test")
+        await_condition(lambda: keeper.lead.owes_rest, "the halt", 20)
+        assert not keeper.owes_rest, "configurations may still be written"
+        may_go_on.set()
+        await_condition(lambda: keeper.owes_rest, "the end of it", 20)
+
+
+@pytest.mark.long
+def test_a_halted_flow_of_rows_rests_when_no_task_can_have_time_left(pair: Pair, tmp_path: Path) -> None:
+    """The desk does not know of such tasks: one that Spark has given up may go on for a while."""
+    rows = {"lease.seconds": "1", "pipeline.path": "records"}
+    flow = only_flow(write_flow(tmp_path, pair.source, pair.target, "x", rows))
+    with keeping(flow) as (keeper, _):
+        write_halt(keeper.target, Storage.of(flow), 1, by="me", why="a test")
+        await_condition(lambda: keeper.view.halt is not None, "the halt", 20)
+        began = time.monotonic()
+        await_condition(lambda: keeper.owes_rest, "the end of every lease", 20)
+        assert time.monotonic() - began > 1.5, "two leases, but for the time until the halt was looked for"

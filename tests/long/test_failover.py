@@ -188,7 +188,8 @@ def test_a_source_that_is_lost_and_comes_back(pair: Pair, topic: str) -> None:
             report = switch("failover", mirror.file, "lost->safe")
             at = synced()
             assert len(first) <= at <= len(first) + len(last)
-            assert report["code"] == 0 and report["source_away"] and report["halted"], report
+            assert report["code"] == 1 and report["source_away"] and report["halted"], report
+            assert not report["problem"] and not report["missing"], report
             assert {row["state"] for row in report["groups"]} <= {"moved", "in-place"} and report["groups"]
             assert sum(row["to_offset"] for row in report["groups"]) == at
             assert all(row["synced"] for row in report["groups"])

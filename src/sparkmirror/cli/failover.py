@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,8 @@ def title(report: Report) -> str:
         how = f"not done: {one_line(report.problem)}"
     else:
         how = "done" if report.is_whole else "done, but not all"
+        if replace(report, away="").is_whole and report.away:
+            how = "done, as far as is known"
     return f"{report.verb} {report.flow}: {how}"
 
 
@@ -141,8 +143,11 @@ def _seen_text(seen: Seen | None, now: float) -> str:
 
 def _missing_text(row: MissingRow, *, is_past: bool) -> str:
     where = row.topic if row.partition == WHOLE_TOPIC else f"{row.topic}-{row.partition}"
-    what = "not known what is missing" if row.records is None else f"{row.records:,} records were not mirrored"
-    what = what if is_past or row.records is None else f"{row.records:,} records are not mirrored"
+    what = f"{row.records:,} records {'were' if is_past else 'are'} not mirrored"
+    if row.records is None:
+        what = "not known what is missing"
+    elif not row.records:
+        what = "the copy stands still"
     return ": ".join(filter(None, (where, what, one_line(row.why))))
 
 

@@ -87,6 +87,7 @@ class FlowKeeper:
         self._begun: set[Place] = set()  # partitions that something was ever known of
         self._times_anew = 0
         self._led_last = False
+        self._halted_for = -1  # the number of the halt since which this one's thread has left both clusters alone
         self._unclaimed_since = 0.0
         self._new_id = (-1, 0.0)  # one that the flow back may not know yet, and since when it could
         self._known_id: int | None = None  # one that it knows
@@ -212,6 +213,12 @@ class FlowKeeper:
     def _skip(self) -> tuple[int, ...]:
         return self._other_way.skip if self._other_way else ()
 
+    @property
+    def owes_rest(self) -> bool:
+        """Whether a halt was not answered yet, and nothing that this keeper looks after is under way."""
+        halt = self.view.halt
+        return self.lead.owes_rest and halt is not None and self._halted_for == halt.number
+
     def plan_heartbeat(self) -> Heartbeat | None:
         """The heartbeat that a task shall emit for this flow, if it is to and can."""
         interval_s = self.flow.heartbeats.interval_s
@@ -301,8 +308,9 @@ class FlowKeeper:
                 if time.monotonic() - self._written_at >= flush_s:
                     self.write_progress()
                 self._refresh_progress()
-                if self.view.halt is not None:
+                if halt := self.view.halt:
                     next_look = 0.0  # as soon as it goes on
+                    self._halted_for = halt.number
                 elif time.monotonic() >= next_look or (self.view.leads and not led) or self._has_new_wishes():
                     self._look()
                     next_look = time.monotonic() + self._until_next_look_s()

@@ -14,7 +14,16 @@ from collections.abc import Callable
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.halt_text import halt_text
-from sparkmirror.control.leadership import is_vacant, leases_end_s, longest_lease_s, next_fence, term_s, unguarded_s
+from sparkmirror.control.leadership import (
+    SKEW_MARGIN_S,
+    is_vacant,
+    leases_end_s,
+    longest_lease_s,
+    longest_left_s,
+    next_fence,
+    term_s,
+    unguarded_s,
+)
 from sparkmirror.control.part import Part
 from sparkmirror.control.view import View
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
@@ -48,6 +57,7 @@ class Lead:
         self._last_generation = -1
         self._last_change = self._read_at = self._said_at = time.monotonic()
         self._unguarded_until = 0.0
+        self._halted_at = 0.0
         self._fence = 0
         self._is_out_of_fences = False
         self._why_unconfirmed = ""
@@ -119,7 +129,7 @@ class Lead:
         """The newest generation leads. What an earlier driver's lease may still write is waited for if unguarded."""
         self._has_led = True
         asked_at = time.monotonic()
-        self._claims.lead(leases_end_s(self._flow.lease_s))
+        self._claims.lead(longest_left_s(self._claims.leader, self._flow.lease_s))
         self.takes = self._claims.takes
         left_s = unguarded_s(self._claims.before, self._flow.lease_s)
         self._unguarded_until = max(self._unguarded_until, time.monotonic() + left_s)
@@ -127,7 +137,7 @@ class Lead:
 
     def _say(self) -> None:
         asked_at = time.monotonic()
-        self._claims.lead(leases_end_s(self._flow.lease_s))
+        self._claims.lead(max(leases_end_s(self._flow.lease_s), self.unguarded_wait_s - SKEW_MARGIN_S))
         self._note(asked_at, said=True)
 
     def _note(self, asked_at: float, *, said: bool = False) -> None:
@@ -177,7 +187,8 @@ class Lead:
         halt = self._claims.halt
         if halt == self._view.halt:
             return
-        self._view.halt = halt
+        self._view.halt, self._halted_at = halt, time.monotonic()
+        self._wake.set()
         if halt:
             log.warning("flow %s: %s", self._flow.name, halt_text(self._flow.name, halt))
         else:
@@ -186,9 +197,13 @@ class Lead:
 
     @property
     def owes_rest(self) -> bool:
-        """Whether it leads a halted flow and `note_rest` was not called yet."""
+        """Whether it leads a halted flow, no lease of the driver before can still write and `note_rest` was not called
+        yet. Tasks that write rows may do so for the time that they were last given, and nobody knows which are left.
+        """
         halt = self._view.halt
-        return self._view.leads and halt is not None and self._claims.rested != halt.number
+        if not self._view.leads or halt is None or self._claims.rested == halt.number or self.unguarded_wait_s:
+            return False
+        return not self._flow.by_rows or time.monotonic() - self._halted_at > self.longest_s
 
     def note_rest(self) -> None:
         """Nothing of the halted flow is under way, and its progress is written: whoever halted it waits for this."""

@@ -56,7 +56,20 @@ def is_vacant(leader: Leadership | None, silent_s: float, lease_s: float) -> boo
     """As one who stands by sees it, by how long it has heard nothing new. The leader may have longer leases."""
     if leader is None or leader.released:
         return True
-    return silent_s > max(silence_limit_s(lease_s), leader.longest_s + SKEW_MARGIN_S)
+    return silent_s > silence_of_s(leader, lease_s)
+
+
+def silence_of_s(leader: Leadership | None, lease_s: float) -> float:
+    """So long a leader must have been silent until none of its leases can still write."""
+    return max(silence_limit_s(lease_s), (leader.longest_s if leader else 0.0) + SKEW_MARGIN_S)
+
+
+def has_ended(leader: Leadership | None, silent_s: float, lease_s: float) -> bool:
+    """As an outsider sees it who has heard nothing new for so long: no lease of whoever led can still write.
+
+    The age of a record says nothing here: the driver's clock may be any time behind.
+    """
+    return (leader is not None and not leader.leaves_leases) or silent_s > silence_of_s(leader, lease_s)
 
 
 def unguarded_s(earlier: Leadership | None, lease_s: float) -> float:
@@ -64,6 +77,12 @@ def unguarded_s(earlier: Leadership | None, lease_s: float) -> float:
     if earlier is None or not earlier.leaves_leases:
         return 0.0
     return (earlier.longest_s or leases_end_s(lease_s)) + SKEW_MARGIN_S
+
+
+def longest_left_s(earlier: Leadership | None, lease_s: float) -> float:
+    """How long leases may last after a driver's first record: its own, and those of whoever led before."""
+    left_s = earlier.longest_s if earlier and earlier.leaves_leases else 0.0
+    return max(leases_end_s(lease_s), left_s)
 
 
 def next_fence(last: int, generation: int, *, by_rows: bool = False) -> int | None:

@@ -316,9 +316,11 @@ class Mirror:
         return self._desk is not None and self._desk.holds(keeper.flow.name)
 
     def _tend_halts(self) -> None:
-        """A halted flow is at rest when no lease of it is out, all is written and nobody is at its groups."""
+        """A halted flow is at rest when no lease of it is out, this driver's or another's, its upkeep is over, all is
+        written and nobody is at its groups.
+        """
         for keeper in self.keepers:
-            if not keeper.lead.owes_rest or self._holds(keeper):
+            if not keeper.owes_rest or self._holds(keeper):
                 continue
             last = self._last_positions(keeper)
             if not keeper.progress.is_all_written(last):

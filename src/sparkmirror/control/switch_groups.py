@@ -97,8 +97,10 @@ def _lowest(rows: Sequence[MoveRow]) -> list[MoveRow]:
     return [row if row.wanted is None else replace(row, wanted=places[row.target]) for row in rows]
 
 
-def read_last_known(target: Cluster, flow: FlowConfig, topic: str, only: Sequence[str]) -> Wanted:
-    """Of the newest checkpoints on the target, never past its logs' ends."""
+def read_last_known(
+    target: Cluster, flow: FlowConfig, topic: str, only: Sequence[str], caps: Mapping[Place, int]
+) -> Wanted:
+    """Of the newest checkpoints on the target, never past its logs' ends. `caps`: where these end for us."""
     checkpoints = CheckpointTopic(target, topic)
     checkpoints.read_on()
     followed = choose_group_filter(flow).should_replicate_group
@@ -106,6 +108,7 @@ def read_last_known(target: Cluster, flow: FlowConfig, topic: str, only: Sequenc
     places = {place for group in groups for place in checkpoints.last(group)}
     metadata = target.fetch_metadata()
     ends = list_offsets(target, pick_leaders(metadata, places), LATEST)
+    ends = {place: min(end, caps.get(place, end)) for place, end in ends.items()}
     storage = Storage.of(flow)
     marks = GroupMarksTopic(target, storage).read() if storage.status in metadata.topics else Marks()
     seen_ms = {group: marks.checkpointed_ms(group) for group in marks.groups}

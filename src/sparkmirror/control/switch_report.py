@@ -5,31 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from sparkmirror.control.copy_proof import Proof
 from sparkmirror.control.survey import FlowSurvey
 from sparkmirror.control.survey_rows import PartitionRow
-from sparkmirror.copy.receipt import STOPPED
+from sparkmirror.copy.facts import RECORD_SKIPPED, RECORD_TOO_LARGE
+from sparkmirror.copy.receipt import NOTED, STOPPED
 from sparkmirror.groups.rules import IDLE, Moved, plan_commits
 from sparkmirror.net.groups import GroupState
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.seen import Seen
-from sparkmirror.topology.fact import WHOLE_TOPIC
+from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
 from sparkmirror.topology.policy import looks_like_heartbeats
 
 TO_MOVE, MOVED, IN_PLACE, AHEAD = "to-move", "moved", "in-place", "ahead"
 SHORT, ACTIVE, UNKNOWN, REFUSED = "short", "active", "unknown", "refused"
 WELL = (TO_MOVE, MOVED, IN_PLACE, AHEAD)
+LEFT_OUT = (RECORD_SKIPPED, RECORD_TOO_LARGE)  # facts of records that the copy went on without
+BESIDE = ("diverged", "foreign-writer", "source-recreated", "source-truncated")  # of records that the source has not
 
 Place = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingRow:
-    """Records of a partition that are not mirrored; None: how many can't be told. Partition -1: the whole topic."""
+    """Records of a partition that are not mirrored; None: how many can't be told. Partition -1: the whole topic.
+
+    `stands`: waiting does not help.
+    """
 
     topic: str
     partition: int
     records: int | None
     why: str = ""
+    stands: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,55 +94,91 @@ class Report:
 
     @property
     def is_whole(self) -> bool:
-        """All is mirrored and moved."""
-        trouble = self.problem or self.missing or self.not_moved or self.still_there
+        """It is proven that all is mirrored, and all is moved."""
+        trouble = self.problem or self.away or self.missing or self.not_moved or self.still_there
         return not trouble and all(row.state in WELL for row in self.moves)
 
 
 # -- records
 
 
-def find_missing(survey: FlowSurvey, *, committed: bool) -> tuple[MissingRow, ...]:
+def find_missing(survey: FlowSurvey, proofs: Mapping[Place, Proof], *, committed: bool) -> tuple[MissingRow, ...]:
     """What consumers would miss on the target. Heartbeats come all the time, and nobody misses them."""
     if survey.problem:
         return (MissingRow(topic="", partition=WHOLE_TOPIC, records=None, why=survey.problem),)
     hidden = [
-        MissingRow(topic=row.topic, partition=WHOLE_TOPIC, records=None, why=row.fact.said)
+        MissingRow(topic=row.topic, partition=WHOLE_TOPIC, records=None, why=row.fact.said, stands=True)
         for row in survey.topics
         if row.fact and not row.target_topic
     ]
-    rows = (_missing(row, committed) for row in survey.partitions if not looks_like_heartbeats(row.topic))
+    rows = (
+        _missing(row, proofs.get((row.topic, row.partition)), committed)
+        for row in survey.partitions
+        if not looks_like_heartbeats(row.topic)
+    )
     return (*hidden, *filter(None, rows))
 
 
-def _missing(row: PartitionRow, committed: bool) -> MissingRow | None:
-    """Also what stands behind an open transaction: it will be read when that has ended."""
-    bounds = row.bounds
+def _missing(row: PartitionRow, proof: Proof | None, committed: bool) -> MissingRow | None:
+    """Also what stands behind an open transaction: it will be read when that has ended. And what stands still, or is
+    known to lack a record, however long its logs are.
+    """
+    bounds, fact = row.bounds, row.fact
     behind = (bounds.source_end or 0) - (bounds.source_stable or 0) if committed else 0
-    if row.lag == 0 and behind <= 0:
+    lag, why = (proof.lag, proof.why) if proof else (row.lag, "")
+    stands = row.state == STOPPED or (proof is not None and bool(proof.why) and not proof.passes)
+    lacks = fact is not None and fact.kind == NOTED and fact.name in LEFT_OUT
+    if lag == 0 and behind <= 0 and not (stands or why or lacks):
         return None
-    why = row.fact.said if row.fact else ""
-    if row.lag is None:
-        return MissingRow(topic=row.topic, partition=row.partition, records=None, why=why or "a leader does not answer")
-    if not row.lag:
-        why = why or "a transaction is open"
-    return MissingRow(topic=row.topic, partition=row.partition, records=row.lag + max(0, behind), why=why)
+    why = why or (fact.said if fact else "")
+    found = MissingRow(topic=row.topic, partition=row.partition, records=None, why=why, stands=stands or lacks)
+    if lag is None:
+        return replace(found, why=why or "a leader does not answer")
+    if lacks and not lag:
+        return found
+    return replace(found, records=lag + max(0, behind), why=why or ("" if lag else "a transaction is open"))
 
 
-def may_shrink(survey: FlowSurvey) -> bool:
+def find_alone(survey: FlowSurvey, proofs: Mapping[Place, Proof], ends: tuple[str, str]) -> tuple[MissingRow, ...]:
+    """What consumers would miss on the source when they go back: records that stand on the target alone.
+
+    `ends`: what the clusters are called.
+    """
+    source, target = ends
+    facts = {(row.topic, row.partition): row.fact for row in survey.partitions}
+    return tuple(
+        MissingRow(topic=proof.remote[0], partition=proof.remote[1], records=records, why=why, stands=not proof.passes)
+        for place, proof in sorted(proofs.items())
+        for records, why in _alone(proof, facts.get(place), f"on {target} alone", source)
+    )
+
+
+def _alone(proof: Proof, fact: Fact | None, alone: str, source: str) -> Iterable[tuple[int | None, str]]:
+    if proof.others:
+        yield proof.others, f"they stand {alone}, and nothing brings them to {source}"
+    elif proof.parted:
+        yield None, f"records stand {alone} ({proof.parted})"
+    elif fact is not None and fact.name in BESIDE:
+        yield None, f"records stand {alone} ({fact.said})"
+    elif proof.why and proof.standing is None:
+        yield None, proof.why
+
+
+def may_shrink(survey: FlowSurvey, missing: Iterable[MissingRow]) -> bool:
     """Whether waiting can help."""
-    stopped = {(row.topic, row.partition) for row in survey.partitions if row.state == STOPPED}
-    behind = {(row.topic, row.partition) for row in survey.partitions if row.lag != 0}
-    return survey.running and survey.halt is None and not (behind and behind <= stopped)
+    return survey.running and survey.halt is None and any(not row.stands for row in missing)
 
 
-def known_lag(seen: Seen | None) -> tuple[MissingRow, ...]:
-    """What was missing when it was last known."""
-    if seen is None:
-        return ()
-    rows = (MissingRow(topic=t, partition=p, records=count) for (t, p), count in sorted(seen.lag.items()))
-    more = (MissingRow(topic="", partition=WHOLE_TOPIC, records=seen.more, why="of other partitions"),)
-    return (*rows, *(more if seen.more else ()))
+def known_lag(seen: Seen | None, facts: Mapping[Place, Fact]) -> tuple[MissingRow, ...]:
+    """What was missing when it was last known, and what stands still by the last word of it."""
+    lag = seen.lag if seen else {}
+    stopped = {place: fact.said for place, fact in facts.items() if fact.kind == STOPPED}
+    rows = (
+        MissingRow(topic=t, partition=p, records=lag.get((t, p)), why=stopped.get((t, p), ""), stands=True)
+        for t, p in sorted({*lag, *stopped})
+    )
+    more = (MissingRow(topic="", partition=WHOLE_TOPIC, records=seen.more, why="of other partitions"),) if seen else ()
+    return (*rows, *(more if seen and seen.more else ()))
 
 
 # -- groups

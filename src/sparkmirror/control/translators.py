@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.discovery import count_partitions
 from sparkmirror.groups.names import Names
@@ -9,22 +12,49 @@ from sparkmirror.groups.translator import MapReader, Translator
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.topics import topic_ids
 from sparkmirror.topology.select import TopicSelector, plan_topics
+from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """What both logs say of the partitions of a flow, and of those of the flow back; None: nobody has looked."""
+
+    there: Mapping[Place, Standing | str] | None = None
+    back: Mapping[Place, Standing | str] | None = None
+
+
+NOTHING = Proven()
 
 
 def open_forward(
-    flow: FlowConfig, source: Cluster, target: Cluster, here: Metadata, there: Metadata, back: Storage
+    flow: FlowConfig,
+    source: Cluster,
+    target: Cluster,
+    here: Metadata,
+    there: Metadata,
+    back: Storage,
+    proven: Proven = NOTHING,
 ) -> Translator:
     """`back`: where the other way keeps its progress, on the source, if there is one."""
     selector = TopicSelector.of(flow)
     pairs = plan_topics(count_partitions(here), count_partitions(there), selector).pairs
     names = Names.of(pairs, here.topics, selector.policy, flow.target.alias)
-    backward = _read(source, back) if back.progress in here.topics else None
-    return Translator(target, names, _open(flow, target, there), backward, topic_ids(here.topics.values()))
+    backward = _read(source, back, proven.back) if back.progress in here.topics else None
+    forward = _open(flow, target, there, proven.there)
+    return Translator(target, names, forward, backward, topic_ids(here.topics.values()))
 
 
 def open_reverse(
-    flow: FlowConfig, source: Cluster, target: Cluster, here: Metadata, there: Metadata, back: FlowConfig | None = None
+    flow: FlowConfig,
+    source: Cluster,
+    target: Cluster,
+    here: Metadata,
+    there: Metadata,
+    back: FlowConfig | None = None,
+    proven: Proven = NOTHING,
 ) -> Translator:
     """What the target's remote topics are on the source; with the flow `back`, also what its own topics are there."""
     pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(flow)).pairs
@@ -34,8 +64,8 @@ def open_reverse(
         {pair.remote: pair.topic for pair in pairs if pair.present and not pair.is_shared},
         {pair.topic: pair.present for pair in own if pair.is_shared and pair.present},
     )
-    maps = _open(flow, target, there)
-    forward = _open(back, source, here) if back else maps
+    maps = _open(flow, target, there, proven.there)
+    forward = _open(back, source, here, proven.back) if back else maps
     return Translator(source, names, forward, maps, topic_ids(there.topics.values()))
 
 
@@ -45,12 +75,14 @@ def find_merged(flow: FlowConfig, here: Metadata, there: Metadata) -> frozenset[
     return frozenset(pair.remote for pair in pairs if pair.is_shared)
 
 
-def _open(flow: FlowConfig, target: Cluster, there: Metadata) -> MapReader:
+def _open(
+    flow: FlowConfig, target: Cluster, there: Metadata, proven: Mapping[Place, Standing | str] | None
+) -> MapReader:
     storage = Storage.of(flow)
-    return _read(target, storage) if storage.progress in there.topics else MapReader(target, storage)
+    return _read(target, storage, proven) if storage.progress in there.topics else MapReader(target, storage, proven)
 
 
-def _read(cluster: Cluster, storage: Storage) -> MapReader:
-    reader = MapReader(cluster, storage)
+def _read(cluster: Cluster, storage: Storage, proven: Mapping[Place, Standing | str] | None) -> MapReader:
+    reader = MapReader(cluster, storage, proven)
     reader.refresh()
     return reader

@@ -16,6 +16,12 @@ RECORD_SKIPPED = "record-skipped"
 RECORD_TOO_LARGE = "record-too-large"
 UNAUTHORIZED = "unauthorized"
 MISPLACED = ("diverged", "source-truncated")  # how records look that stand at another offset than the source's
+# Why offsets are translated from where the target has records that the source has not.
+OTHERS_WROTE, SOURCE_CUT, SOURCE_ANEW = PARTED = (
+    "others wrote into the target topic",
+    "the source was truncated to offset",
+    "the source topic was deleted and created anew",
+)
 
 ACCEPT = "sparkmirror accept"
 ANEW = "sparkmirror remirror mirrors the topic anew"

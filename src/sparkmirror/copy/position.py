@@ -184,7 +184,7 @@ class PositionFinder:
         if not place.is_new_target:
             self._sides.tolerate(place, self._sides.rules.on_recreate, facts.source_recreated(place.source.name))
             start, _ = self._sides.source_bounds(place)
-            why = "the source topic was deleted and created anew"
+            why = facts.SOURCE_ANEW
             self._sides.require_equal_or_auto(why)
             return Position(
                 next_offset=start,
@@ -207,7 +207,7 @@ class PositionFinder:
         ours = self._shared.end_of_ours(place, hint, ends) if place.is_shared else self._end_of_log(place, hint, ends)
         if ours is None:
             raise facts.position_unknown("both logs lost the ends that they had, so where they part can't be told")
-        why = f"the source was truncated to offset {unchanged.end}"
+        why = f"{facts.SOURCE_CUT} {unchanged.end}"
         self._sides.require_equal_or_auto(why)
         return Position(
             next_offset=unchanged.end,
@@ -241,7 +241,7 @@ class PositionFinder:
         if position.next_offset > end:
             truncated = facts.source_truncated(place.source.name, position.next_offset, end)
             self._sides.tolerate(place, self._sides.rules.on_divergence, truncated)
-            why = f"the source was truncated to offset {end}"
+            why = f"{facts.SOURCE_CUT} {end}"
             self._sides.require_equal_or_auto(why)
             equal_end = min(position.equal_end, end) if position.translated else end
             return replace(

@@ -170,7 +170,7 @@ class TailCheck:
             self._sides.rules.on_divergence,
             facts.foreign_writer(place.target.name, hint.target_end, ends.log_end),
         )
-        why = f"others wrote into the target topic from offset {hint.target_end} on"
+        why = f"{facts.OTHERS_WROTE} from offset {hint.target_end} on"
         self._sides.require_equal_or_auto(why)
         known = hint._replace(translated=why, equal_end=hint.target_end)
         return self._counting.decide(place, known, ends, is_news=True)

@@ -4,8 +4,9 @@
     orders (mirrored)                         a.orders on the target     this flow's map
     b.orders (mirrored from the target)       orders on the target       the other flow's map, read backwards
 
-Where offsets are equal nothing but the target's ends is needed. A topic that was made anew since it was mirrored has
-other offsets: those are not translated.
+Where offsets are equal nothing but the target's ends is needed. Read backwards, they are equal up to where the copy
+went: what stands behind that came from somebody else, and at the same offset the other side has other records. A topic
+that was made anew since it was mirrored has other offsets: those are not translated.
 """
 
 from __future__ import annotations
@@ -41,9 +42,15 @@ class Answer(NamedTuple):
 
 
 class MapReader:
-    """One flow's progress and map, read on from where they were read last."""
+    """One flow's progress and map, read on from where they were read last.
 
-    def __init__(self, cluster: Cluster, storage: Storage) -> None:
+    `proven`: what both logs say of partitions, which is newer; or why nothing can be told of their offsets.
+    """
+
+    def __init__(
+        self, cluster: Cluster, storage: Storage, proven: Mapping[Place, Standing | str] | None = None
+    ) -> None:
+        self._proven = proven
         self._progress = ProgressTopic(cluster, storage)
         self._topic = OffsetMapTopic(cluster, storage)
         self._standings: dict[Place, Standing] = {}
@@ -67,7 +74,19 @@ class MapReader:
             self._denied = str(error)
 
     def standing(self, place: Place) -> Standing | None:
-        return self._standings.get(place)
+        """Where offsets are translated the map says no more than progress does."""
+        known, proven = self._standings.get(place), (self._proven or {}).get(place)
+        is_newer = isinstance(proven, Standing) and not proven.translated and not (known and known.translated)
+        return proven if is_newer and isinstance(proven, Standing) else known
+
+    def doubt(self, place: Place) -> str:
+        """Why offsets can't be translated, as both logs say it."""
+        proven = (self._proven or {}).get(place)
+        return proven if isinstance(proven, str) else ""
+
+    @property
+    def is_proven(self) -> bool:
+        return self._proven is not None
 
     def ask(self, place: Place, question: Callable[[OffsetMap], Translated | None]) -> Translated | None:
         """Of a partition that is translated. A chunk that was written anew since it was found is looked for again."""
@@ -146,8 +165,12 @@ class Translator:
         ids = (self._ids.get(place[0], ""), self._remote_ids.get(remote[0], ""))
         if why := why_another(standing, TopicIds(*(reversed(ids) if is_back else ids))):
             return lambda _: Answer(remote, None, f"{why} since it was mirrored")
+        if why := maps.doubt(key):
+            return lambda _: Answer(remote, None, why)
         if not standing.translated:
-            return lambda offset: _at_most(remote, Translated(offset), end)
+            copied = (standing.next_offset, standing.target_end)
+            bounds = copied[::-1] if is_back else copied if maps.is_proven else None
+            return lambda offset: _at_most(remote, _equal(offset, bounds), end)
 
         def ask(offset: int) -> Answer:
             try:
@@ -175,6 +198,11 @@ def _without_progress(remote: Place, offset: int, end: int, *, is_back: bool) ->
     if is_back:
         return Answer(remote, None, "the flow that mirrors it has written down nothing")
     return Answer(remote, None, "nothing of it was mirrored yet")
+
+
+def _equal(offset: int, bounds: tuple[int, int] | None) -> Translated:
+    """`bounds`: where what was copied ends, on this side and on the other."""
+    return Translated(offset) if bounds is None or offset <= bounds[0] else Translated(bounds[1], is_exact=False)
 
 
 def _at_most(remote: Place, found: Translated | None, end: int) -> Answer:

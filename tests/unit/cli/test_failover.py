@@ -74,6 +74,19 @@ def test_without_the_source_the_report_says_how_old_each_thing_is() -> None:
     assert list(plain(replace(LOST, seen=None, missing=()), 10.0))[2] == "  how far the copy was is not known"
 
 
+def test_without_the_source_no_more_is_claimed_than_is_known() -> None:
+    well = replace(LOST, missing=(), seen=Seen(3_000))
+    said = list(plain(well, 10.0))
+    assert said[0] == "failover A->B: done, as far as is known" and not well.is_whole
+    assert not any("no record is missing" in line for line in said)
+    assert next(plain(LOST, 10.0)) == "failover A->B: done, but not all"
+
+
+def test_a_partition_that_stands_still_is_named_though_its_logs_are_as_long() -> None:
+    row = MissingRow(topic="orders", partition=1, records=0, why="gap: gone")
+    assert "  orders-1: the copy stands still: gap: gone" in plain(replace(DONE, missing=(row,)), 10.0)
+
+
 def test_the_document() -> None:
     done, lost = document(DONE, 10.0), document(LOST, 10.0)
     assert (done["whole"], done["halted"], done["last_seen"], done["source_away"]) == (True, True, None, "")

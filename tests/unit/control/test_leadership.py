@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from sparkmirror.control.leadership import (
     FENCES_A_GENERATION,
+    has_ended,
     is_running,
     is_vacant,
+    longest_left_s,
     next_fence,
     term_s,
     unguarded_s,
@@ -74,3 +76,18 @@ def test_a_generation_has_no_fence_that_the_next_one_has() -> None:
         last = fence
         drawn += range(fence, fence + FENCE_STEP)  # a lease may use so many
     assert drawn == list(range(3 * FENCES_A_GENERATION, 4 * FENCES_A_GENERATION))
+
+
+def test_an_outsider_takes_a_leader_for_gone_by_its_own_clock() -> None:
+    old = replace(LEADER, written_ms=0, longest_s=30)
+    assert not has_ended(old, 32, 10) and has_ended(old, 32.1, 10), "however old its record looks"
+    assert not has_ended(replace(old, longest_s=80), 82, 10) and has_ended(replace(old, longest_s=80), 82.1, 10)
+    assert has_ended(replace(old, released=True), 0, 10)
+    assert not has_ended(replace(old, released=True, unsure=True), 32, 10), "it does not know who led before"
+    assert not has_ended(None, 32, 10)
+
+
+def test_leases_of_a_driver_before_the_last_are_handed_down() -> None:
+    assert longest_left_s(replace(LEADER, longest_s=80), 10) == 80
+    assert longest_left_s(replace(LEADER, longest_s=80, released=True), 10) == 30 == longest_left_s(None, 10)
+    assert longest_left_s(replace(LEADER, longest_s=30), 10) == 30, "it does not grow from driver to driver"

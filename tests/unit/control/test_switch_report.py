@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from sparkmirror.control.copy_proof import Proof
 from sparkmirror.control.survey import FlowSurvey
 from sparkmirror.control.survey_rows import Bounds, PartitionRow, TopicRow
 from sparkmirror.control.switch_report import (
@@ -18,16 +19,19 @@ from sparkmirror.control.switch_report import (
     MissingRow,
     MoveRow,
     Report,
+    find_alone,
     find_members,
     find_missing,
     judge_moves,
     known_lag,
     may_shrink,
 )
+from sparkmirror.copy.facts import OTHERS_WROTE
 from sparkmirror.net.groups import GroupState
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.seen import Seen
 from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.standing import Standing
 
 IDLE, BUSY = GroupState("Empty"), GroupState("Stable", members=2)
 GAP = Fact(kind="stopped", name="gap", error="offsets 1..2 are gone")
@@ -50,30 +54,83 @@ def survey(*rows: PartitionRow) -> FlowSurvey:
 def test_missing_is_what_a_consumer_of_the_target_would_not_see() -> None:
     found = find_missing(
         survey(row(0, 0), row(1, 5, fact=GAP), row(2, None), row(3, 0, behind=4), row(4, 9, topic="heartbeats")),
+        {},
         committed=True,
     )
     assert found == (
-        MissingRow(topic="t", partition=1, records=5, why="gap: offsets 1..2 are gone"),
+        MissingRow(topic="t", partition=1, records=5, why="gap: offsets 1..2 are gone", stands=True),
         MissingRow(topic="t", partition=2, records=None, why="a leader does not answer"),
         MissingRow(topic="t", partition=3, records=4, why="a transaction is open"),
     )
-    assert find_missing(survey(row(3, 0, behind=4)), committed=False) == ()
+    assert find_missing(survey(row(3, 0, behind=4)), {}, committed=False) == ()
+
+
+def proof(*, lag: int | None = 0, why: str = "", passes: bool = False, others: int = 0) -> Proof:
+    standing = None if lag is None else Standing(100 - lag, 1, 100 - lag)
+    return Proof(remote=("A.t", 0), standing=standing, why=why, passes=passes, lag=lag, others=others)
+
+
+@pytest.mark.parametrize(
+    ("fact", "found", "expected"),
+    [
+        (None, proof(), None),
+        (GAP, proof(), (0, GAP.said, True)),
+        (GAP, None, (0, GAP.said, True)),
+        (None, proof(lag=7), (7, "", False)),
+        (None, proof(lag=7, why="foreign-writer: x"), (7, "foreign-writer: x", True)),
+        (None, proof(lag=None, why="diverged: x"), (None, "diverged: x", True)),
+        (None, proof(lag=None, why="followers are behind", passes=True), (None, "followers are behind", False)),
+        (Fact(kind="noted", name="record-skipped", error="x"), proof(), (None, "record-skipped: x", True)),
+        (Fact(kind="noted", name="gap", error="x"), proof(), None),
+        (Fact(kind="waiting", error="x"), proof(), None),
+    ],
+)
+def test_logs_of_one_length_prove_nothing(
+    fact: Fact | None, found: Proof | None, expected: tuple[int | None, str, bool] | None
+) -> None:
+    """What stands still, was not compared or lacks a record is named where lag is 0 by the numbers."""
+    state = "stopped" if fact and fact.kind == "stopped" else "copied"
+    rows = survey(replace(row(0, 0, fact=fact), state=state))
+    missing = find_missing(rows, {("t", 0): found} if found else {}, committed=True)
+    assert [(m.records, m.why, m.stands) for m in missing] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("fact", "found", "expected"),
+    [
+        (None, proof(lag=20), None),
+        (GAP, proof(), None),
+        (None, proof(others=3), (3, "they stand on B alone, and nothing brings them to A")),
+        (Fact(kind="noted", name="foreign-writer", error="x"), proof(), (None, "records stand on B alone (foreign-wr")),
+        (None, replace(proof(), standing=Standing(9, translated=f"{OTHERS_WROTE} from 9 on")), (None, "records stand")),
+        (None, replace(proof(), standing=Standing(9, translated="offsets.preserve is never")), None),
+        (None, proof(lag=None, why="diverged: x"), (None, "diverged: x")),
+    ],
+)
+def test_what_stands_on_the_target_alone_is_missing_on_the_way_back(
+    fact: Fact | None, found: Proof, expected: tuple[int | None, str] | None
+) -> None:
+    """What the source alone has is none of it: consumers that go back find it there."""
+    missing = find_alone(survey(row(0, 0, fact=fact)), {("t", 0): found}, ("A", "B"))
+    assert [(m.topic, m.records) for m in missing] == ([("A.t", expected[0])] if expected else [])
+    assert not expected or missing[0].why.startswith(expected[1])
 
 
 def test_a_cluster_that_is_away_and_a_topic_that_is_hidden_are_missing_too() -> None:
-    assert find_missing(FlowSurvey(flow="A->B", problem="away"), committed=True)[0].why == "away"
+    assert find_missing(FlowSurvey(flow="A->B", problem="away"), {}, committed=True)[0].why == "away"
     hidden = FlowSurvey(flow="A->B", topics=(TopicRow(topic="t", target_topic="", fact=GAP),))
-    assert find_missing(hidden, committed=True) == (
-        MissingRow(topic="t", partition=-1, records=None, why="gap: offsets 1..2 are gone"),
+    assert find_missing(hidden, {}, committed=True) == (
+        MissingRow(topic="t", partition=-1, records=None, why="gap: offsets 1..2 are gone", stands=True),
     )
 
 
 def test_waiting_helps_only_while_somebody_copies_what_is_missing() -> None:
-    going = survey(row(0, 5), row(1, 3, fact=GAP))
-    assert may_shrink(going)
-    assert not may_shrink(survey(row(0, 0), row(1, 3, fact=GAP)))
-    assert not may_shrink(replace(going, running=False))
-    assert not may_shrink(replace(going, halt=Halt(1, "b", "w", 0)))
+    going, still = MissingRow(topic="t", partition=0, records=5), MissingRow(topic="t", partition=1, records=3)
+    rows = (going, replace(still, stands=True))
+    assert may_shrink(survey(), rows)
+    assert not may_shrink(survey(), rows[1:])
+    assert not may_shrink(replace(survey(), running=False), rows)
+    assert not may_shrink(replace(survey(), halt=Halt(1, "b", "w", 0)), rows)
 
 
 def move(wanted: int | None, partition: int = 0, *, is_short: bool = False) -> MoveRow:
@@ -127,6 +184,7 @@ def test_whole_is_what_lacks_nothing() -> None:
     whole = Report(verb="failover", flow="A->B", dry_run=False, moves=(replace(move(50), state=IN_PLACE),))
     assert whole.is_whole
     assert not replace(whole, problem="x").is_whole
+    assert not replace(whole, away="x").is_whole, "nobody knows what was written there since"
     assert not replace(whole, not_moved={"g": "x"}).is_whole
     assert not replace(whole, moves=(move(50),)).is_whole
     members = find_members({"g": GroupState("Stable", members=1), "h": IDLE}, "A")
@@ -135,7 +193,8 @@ def test_whole_is_what_lacks_nothing() -> None:
 
 
 def test_the_last_known_lag() -> None:
-    assert known_lag(None) == () == known_lag(Seen(1))
-    named, more = known_lag(Seen(1, {("t", 0): 12}, 30))
+    assert known_lag(None, {}) == () == known_lag(Seen(1), {})
+    named, stopped, more = known_lag(Seen(1, {("t", 0): 12}, 30), {("t", 1): GAP})
     assert (named.topic, named.partition, named.records) == ("t", 0, 12)
+    assert (stopped.partition, stopped.records, stopped.why) == (1, None, GAP.said)
     assert (more.records, more.why) == (30, "of other partitions")
