@@ -20,7 +20,7 @@ from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import await_condition, create_topic, produce, read_all, topics
 from tests.support.keepers import keeping
-from tests.support.topic_admin import add_acls, binding, remove_acls, topic_acls
+from tests.support.topic_admin import KEEPS_TIMES, add_acls, binding, remove_acls, topic_acls, topic_configs
 
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -133,17 +133,15 @@ def test_a_cluster_without_an_authorizer_is_said_once(
     assert caplog.text.count("has no authorizer") == 1
 
 
-def test_nobody_gets_a_right_on_what_is_the_targets_own(guarded: Pair, topic: str, tmp_path: Path) -> None:
+def test_what_is_the_targets_own_gets_neither_rights_nor_retention(guarded: Pair, topic: str, tmp_path: Path) -> None:
     """With names that stay, a right on `*`, a prefix or a name that the target uses, too, would be one on these."""
     everywhere, prefixed, deny = "*", ResourcePatternType.PREFIXED, AclPermissionType.DENY
     mirrored, own, both = f"{topic}-mirrored", f"{topic}-own", f"{topic}-both"
-    for servers, name in [
-        (guarded.source, mirrored),
-        (guarded.target, own),
-        (guarded.source, both),
-        (guarded.target, both),
-    ]:
-        create_topic(servers, name, 1)
+    kept = {"retention.ms": "3600000"}
+    for name in (mirrored, both):
+        create_topic(guarded.source, name, 1, config=kept)
+    for name in (own, both):
+        create_topic(guarded.target, name, 1)
     rights = [
         binding(everywhere, READ, "User:everywhere"),
         binding(everywhere, ALL),
@@ -172,7 +170,13 @@ def test_nobody_gets_a_right_on_what_is_the_targets_own(guarded: Pair, topic: st
             await_condition(lambda: mark in topic_acls(guarded.target), "one more")
             assert binding(mirrored, READ, "User:reader") not in topic_acls(guarded.target), "taken away by hand"
             gone = f"{mirrored}: ALLOW READ to User:reader from * (literal) stays away, taken away by hand"
-            assert gone in plan_flow(flow).notes
+            plan = plan_flow(flow)
+            assert gone in plan.notes
+            # Nor does the source's retention remove what is the target's own.
+            assert topic_configs(guarded.target, mirrored) == kept | KEEPS_TIMES
+            assert topic_configs(guarded.target, both) == {}
+            for what in ("keeps its configurations: the mirror did not make it", "no rights (ACLs) are synced"):
+                assert any(both in note and what in note for note in plan.notes)
     finally:
         for servers in (guarded.source, guarded.target):
             remove_acls(servers, *topic_acls(servers))

@@ -8,6 +8,7 @@ source, and nobody is let in whom the source does not let in. SEED and STEPS as 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -59,6 +60,7 @@ MIRRORED, OWN = ("t-one", "t-two"), "t-own"  # the last is the target's alone
 OPERATIONS = (AclOperation.READ, AclOperation.DESCRIBE, AclOperation.ALL, AclOperation.WRITE)
 
 Settings = dict[str, str | None]
+log = logging.getLogger(__name__)
 
 
 @pytest.fixture
@@ -135,7 +137,8 @@ class Story:
             topic.note_by_hand(name)
 
     def recreate_source(self, topic: Topic) -> None:
-        self._delete(self.pair.source, topic)
+        delete_topic(self.pair.source, topic.name)
+        await_condition(lambda: topic.name not in topics(self.pair.source), "its end")
         topic.source = {name: self.chance.choice(values) for name, values in VALUES.items()}
         set_ = {name: value for name, value in topic.source.items() if value is not None}
         create_topic(self.pair.source, topic.name, 1, config=set_)
@@ -145,11 +148,10 @@ class Story:
 
     def recreate_target(self, topic: Topic) -> None:
         """The mirror makes it again."""
-        self._delete(self.pair.target, topic)
+        delete_topic(self.pair.target, topic.name)
         topic.by_hand.clear()
         topic.left.clear()
         topic.target = {name: None if name == self.excluded else value for name, value in topic.source.items()}
-        await_condition(lambda: topic.name in topics(self.pair.target), "the topic again")
 
     def change_driver(self, _: Topic) -> None:
         self.end()
@@ -175,10 +177,6 @@ class Story:
             if as_acl(gone) in wanted_rights(self.pair.source):
                 self.taken.add(gone)
 
-    def _delete(self, servers: str, topic: Topic) -> None:
-        delete_topic(servers, topic.name)
-        await_condition(lambda: topic.name not in topics(servers), "its end")
-
     def _draw(self) -> tuple[str, str | None]:
         name = self.chance.choice(sorted(VALUES))
         return name, self.chance.choice(VALUES[name])
@@ -196,10 +194,12 @@ class Story:
         rare = [self.recreate_source, self.recreate_target, self.change_driver, self.revoke]
         action = self.chance.choice(rare if self.chance.random() < 0.3 else often)
         self.counts[action.__name__] = self.counts.get(action.__name__, 0) + 1
+        log.info("step %d: %s", sum(self.counts.values()), action.__name__)
         before = rights_of(self.pair.target)
         action(self.chance.choice(list(self.topics.values())))
         left_alone = rights_of(self.pair.target) & before
         await_looks(self.mirror, 4)
+        await_condition(lambda: self.topics.keys() <= topics(self.pair.target), "topics that were made again")
         for topic in self.topics.values():
             topic.follow(self.excluded)
             self._check_settings(topic, action.__name__)

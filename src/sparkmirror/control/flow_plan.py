@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.control.address import flow_address, own_principals
 from sparkmirror.control.discovery import count_partitions
-from sparkmirror.control.rights_upkeep import find_mixed
+from sparkmirror.control.mixed_topics import find_mixed
 from sparkmirror.control.storage import plan_storage_topics
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
@@ -36,7 +36,7 @@ from sparkmirror.topology.internal_topics import (
     plan_heartbeats_topic,
     plan_internal_topics,
 )
-from sparkmirror.topology.select import TopicSelector, plan_topics
+from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
 from sparkmirror.topology.storage import Storage
 from sparkmirror.topology.topic_configs import kept_text
 
@@ -162,15 +162,18 @@ class _Planner:
     def _configs(self) -> Iterator[Step]:
         if self._flow.sync.configs_interval_s is None:
             return
-        remotes = {pair.topic: pair.remote for pair in self._topics.pairs if pair.present and not pair.is_shared}
+        pairs = [pair for pair in self._topics.pairs if pair.present and not pair.is_shared]
+        remotes = {pair.topic: pair.remote for pair in pairs}
         ids = read_ids(remotes, self._here, self._there)
         known = {remotes[t]: self._memory.configs_of(remotes[t], both.target) for t, both in ids.items()}
         sync = ConfigSync(self._flow, self._source, self._target)
         changes, refused = sync.plan(remotes, known.__getitem__, {topic: both.source for topic, both in ids.items()})
         self._notes += map(str, refused)
+        asks_nobody = self._flow.naming.is_mutual or self._flow.sync.configs_strict
+        held = ({} if asks_nobody else self._find_mixed(pairs)) | self._held
         for remote, change in changes.items():
-            if remote in self._held and (change or change.kept):
-                self._notes.append(f"{remote} keeps its configurations: {self._held[remote]}")
+            if remote in held:
+                self._notes += [f"{remote} keeps its configurations: {held[remote]}"] if change or change.kept else []
                 continue
             if left_out := left_out_text(change, self._flow.target.alias):
                 self._notes.append(f"{remote}: {left_out}")
@@ -190,9 +193,7 @@ class _Planner:
         plan = sync.plan(remotes, self._memory.rights_of)
         if plan.unguarded:
             self._notes.append(f"cluster {plan.unguarded} has no authorizer: no rights (ACLs) are synced")
-        ids = read_ids(remotes, self._here, self._there)
-        foreign = find_foreign(ids, self._standings, self._facts)
-        mixed = find_mixed(pairs, ids, self._selector, self._memory, foreign)
+        mixed = self._find_mixed(pairs)
         for remote, acls in plan.topics.items():
             gone = (describe_acl(grant.on(remote)) for grant in sorted(acls.known.taken_away))
             self._notes += (f"{remote}: {said} stays away, taken away by hand" for said in gone)
@@ -200,6 +201,11 @@ class _Planner:
                 self._notes.append(f"{remote}: no rights (ACLs) are synced: {mixed[remote]}")
             for acl in (grant.on(remote) for grant in (acls.missing if remote not in mixed else ())):
                 yield self._change(GRANT, remote, describe_acl(acl), acl._asdict())
+
+    def _find_mixed(self, pairs: Sequence[TopicPair]) -> dict[str, str]:
+        ids = read_ids({pair.topic: pair.remote for pair in pairs}, self._here, self._there)
+        foreign = find_foreign(ids, self._standings, self._facts)
+        return find_mixed(pairs, ids, self._selector, self._memory, foreign)
 
     def _deletes(self) -> Iterator[Step]:
         if not self._flow.sync.deletes:

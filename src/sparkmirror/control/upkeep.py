@@ -13,6 +13,7 @@ from collections.abc import Callable
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.config_upkeep import ConfigUpkeep, GetStanding
 from sparkmirror.control.discovery import Landscape
+from sparkmirror.control.flow_tools import FlowTools
 from sparkmirror.control.incarnation_guard import IncarnationGuard
 from sparkmirror.control.rights_upkeep import RightsUpkeep
 from sparkmirror.control.step import admin_step
@@ -44,9 +45,10 @@ class Upkeep:
         self._source = source
         self._target = target
         self._selector = selector
-        self._configs = ConfigUpkeep(flow, source, target, claims, guard, self._say)
-        self._rights = RightsUpkeep(flow, (source, target), claims, selector, guard, self._say)
-        self._ends = TopicEnds(flow, (source, target), claims, selector, guard, self._say)
+        tools = FlowTools(
+            flow=flow, source=source, target=target, claims=claims, selector=selector, guard=guard, say=self._say
+        )
+        self._configs, self._rights, self._ends = ConfigUpkeep(tools), RightsUpkeep(tools), TopicEnds(tools)
         self._next_configs = self._next_acls = 0.0
         self._said: dict[str, str] = {}
         self._completed: set[str] = set()  # internal topics that have what keeps them small

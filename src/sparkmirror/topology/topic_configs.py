@@ -134,7 +134,7 @@ def plan_config_changes(
             if known.is_by_hand(name, now, wanted.get(name), goes_round=goes_round)
         }
     free = {name: now for name, now in present.items() if name not in kept and now != wanted.get(name)}
-    removable = known.written.keys() | (_defaults(source, chosen) if strict else set())
+    removable = {n for n, values in known.written.items() if values} | (_defaults(source, chosen) if strict else set())
     return ConfigChanges(
         set={
             name: wanted[name]
