@@ -141,7 +141,7 @@ class World:
 
 def test_where_names_stay_both_ways_a_change_on_either_side_reaches_the_other(histories: int) -> None:
     """Whichever of the two flows looks first; and nothing stays by hand."""
-    for seed in range(histories):
+    for seed in range(histories // 4):
         chance = random.Random(seed)
         sides: tuple[Settings, Settings] = ({"a": "1"}, {"a": None})
         known = [KnownConfigs(source_id="x"), KnownConfigs(source_id="y")]
@@ -176,9 +176,9 @@ def live(seed: int) -> World:
 
 
 def test_nothing_set_by_hand_is_lost_and_the_rest_follows_the_source(histories: int) -> None:
-    worlds = [live(seed) for seed in range(histories)]
-    assert sum(world.changes for world in worlds) > histories, "the mirror had something to do"
-    assert sum(world.kept for world in worlds) > histories, "and something to leave"
+    counts = [(world.changes, world.kept) for world in map(live, range(histories))]
+    assert sum(changes for changes, _ in counts) > histories, "the mirror had something to do"
+    assert sum(kept for _, kept in counts) > histories, "and something to leave"
 
 
 def test_the_model_notices_a_mirror_that_writes_over_it(monkeypatch: pytest.MonkeyPatch) -> None:
