@@ -14,12 +14,13 @@ from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AclOperation, AclPermissionType, ResourcePatternType
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.flow_plan import plan_flow
 from sparkmirror.embedded import KafkaCluster, start_clusters
 from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
 from tests.support.kafka_client import await_condition, create_topic, produce, read_all, topics
 from tests.support.keepers import keeping
-from tests.support.topic_admin import add_acls, binding, topic_acls
+from tests.support.topic_admin import KEEPS_TIMES, add_acls, binding, remove_acls, topic_acls, topic_configs
 
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -101,8 +102,8 @@ def test_rights_are_added_by_mirrormakers_rules_and_once(guarded: Pair, topic: s
         assert keeper.view.problem == ""
     more = make_flow(guarded, tmp_path, topic, sync_topic_acls_prefixed_enabled="true")
     with keeping(more):
-        prefix = binding(f"{more.source.alias}.{topic[:-3]}", READ, "User:prefixed", pattern=prefixed)
-        await_condition(lambda: prefix in topic_acls(guarded.target), "the prefix")
+        covered = binding(f"{more.source.alias}.{topic}", READ, "User:prefixed")
+        await_condition(lambda: covered in topic_acls(guarded.target), "what the prefix covers")
 
 
 def test_a_topic_whose_configurations_may_not_be_read_is_refused_with_the_right_that_is_missing(
@@ -130,3 +131,51 @@ def test_a_cluster_without_an_authorizer_is_said_once(
         seen = keeper.view.landscape
         await_condition(lambda: keeper.view.landscape is not seen, "another look")
     assert caplog.text.count("has no authorizer") == 1
+
+
+def test_what_is_the_targets_own_gets_neither_rights_nor_retention(guarded: Pair, topic: str, tmp_path: Path) -> None:
+    """With names that stay, a right on `*`, a prefix or a name that the target uses, too, would be one on these."""
+    everywhere, prefixed, deny = "*", ResourcePatternType.PREFIXED, AclPermissionType.DENY
+    mirrored, own, both = f"{topic}-mirrored", f"{topic}-own", f"{topic}-both"
+    kept = {"retention.ms": "3600000"}
+    for name in (mirrored, both):
+        create_topic(guarded.source, name, 1, config=kept)
+    for name in (own, both):
+        create_topic(guarded.target, name, 1)
+    rights = [
+        binding(everywhere, READ, "User:everywhere"),
+        binding(everywhere, ALL),
+        binding(topic, READ, "User:prefix", pattern=prefixed),
+        binding(own, READ, "User:own"),
+        binding(both, READ, "User:both"),
+        binding(mirrored, READ, "User:reader"),
+        binding(mirrored, READ, "User:denied"),
+        binding(topic, READ, "User:denied", deny, prefixed),
+    ]
+    identity = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+    flow = make_flow(
+        guarded, tmp_path, ".*", replication_policy_class=identity, sync_topic_acls_prefixed_enabled="true"
+    )
+    try:
+        add_acls(guarded.source, *rights)
+        with keeping(flow):
+            wanted = {binding(mirrored, READ, f"User:{name}") for name in ("everywhere", "prefix", "reader", "denied")}
+            wanted |= {binding(mirrored, READ), binding(mirrored, READ, "User:denied", deny)}
+            await_condition(lambda: wanted <= topic_acls(guarded.target), "the rights")
+            named = {acl for acl in topic_acls(guarded.target) if acl.name in (everywhere, topic, mirrored, own, both)}
+            assert named == wanted
+            remove_acls(guarded.target, binding(mirrored, READ, "User:reader"))
+            add_acls(guarded.source, binding(mirrored, AclOperation.DESCRIBE, "User:mark"))
+            mark = binding(mirrored, AclOperation.DESCRIBE, "User:mark")
+            await_condition(lambda: mark in topic_acls(guarded.target), "one more")
+            assert binding(mirrored, READ, "User:reader") not in topic_acls(guarded.target), "taken away by hand"
+            gone = f"{mirrored}: ALLOW READ to User:reader from * (literal) stays away, taken away by hand"
+            plan = plan_flow(flow)
+            assert gone in plan.notes
+            for what in ("keeps its configurations: the mirror did not make it", "no rights (ACLs) are synced"):
+                assert any(both in note and what in note for note in plan.notes)
+    finally:
+        for servers in (guarded.source, guarded.target):
+            remove_acls(servers, *topic_acls(servers))
+    assert topic_configs(guarded.target, mirrored) == kept | KEEPS_TIMES
+    assert topic_configs(guarded.target, both) == {}, "the source's retention would remove what is the target's own"

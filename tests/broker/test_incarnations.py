@@ -29,7 +29,7 @@ from tests.support.kafka_client import (
 )
 from tests.support.local_mirror import LocalMirror, await_looks, mirroring, no_looks
 from tests.support.source_logs.log_start import remove_records
-from tests.support.topic_admin import topic_configs
+from tests.support.topic_admin import change_configs, topic_configs
 
 RECORDS = 100
 DAY_MS = "86400000"
@@ -105,8 +105,34 @@ def test_configurations_of_a_new_topic_do_not_reach_the_old_ones_copy(pair: Pair
         recreate(pair.source, topic, {"retention.ms": "3600000"})
         await_looks(mirror)
         assert topic_configs(pair.target, remote)["retention.ms"] == DAY_MS
-        (step,) = [step for step in plan_flow(mirror.flow).steps if step.topic == remote]
-        assert "retention.ms=3600000" in step.detail and "made anew" in step.refusal
+        plan = plan_flow(mirror.flow)
+        assert f"{remote} keeps its configurations: the source topic was deleted and made anew" in plan.notes
+        assert not [step for step in plan.steps if step.topic == remote]
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_the_old_topics_settings_stay_where_a_new_one_is_appended_or_nothing_was_copied_yet(
+    pair: Pair, topic: str, tmp_path: Path, copied: bool
+) -> None:
+    """A retention that falls to the target's default would remove what the target alone still has."""
+    file = write_flow(tmp_path, pair.source, pair.target, topic, OFTEN | {"on.recreate": "continue"})
+    create_topic(pair.source, topic, 1, config={"retention.ms": "-1"})
+    with mirroring(file) as mirror:
+        mirror.await_topics(1)
+        remote = remote_of(mirror, topic)
+        if copied:
+            fill(pair.source, topic)
+            mirror.catch_up(topic)
+        recreate(pair.source, topic, {"retention.bytes": "1000000"})
+        if copied:
+            mirror.round()
+            await_condition(lambda: watermarks(pair.target, remote)[0][1] == 2 * RECORDS, "the new records")
+        await_looks(mirror)
+        change_configs(pair.source, topic, {"flush.ms": "1000"})
+        await_condition(lambda: "flush.ms" in topic_configs(pair.target, remote), "what the new one sets later")
+        kept = topic_configs(pair.target, remote)
+        assert kept["retention.ms"] == "-1" and "retention.bytes" not in kept
+        assert f"{remote}: retention.ms=-1 stays, set by hand" in "\n".join(plan_flow(mirror.flow).notes)
 
 
 def test_partitions_of_a_new_topic_are_not_added_to_the_old_ones_copy(pair: Pair, topic: str, tmp_path: Path) -> None:

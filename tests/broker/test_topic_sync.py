@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.flow_plan import plan_flow
+from sparkmirror.control.survey import survey_flow
 from sparkmirror.embedded import KafkaCluster
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
@@ -52,9 +55,14 @@ def records_written(flow: FlowConfig) -> int:
         return sum(b'"configs"' in (record.key or b"") for record in topic.read())
 
 
-def names_remembered(flow: FlowConfig, topic: str) -> set[str]:
+def remembered(flow: FlowConfig, topic: str) -> dict[str, tuple[str | None, ...]]:
+    """What the mirror wrote."""
     with Cluster(ClusterAddress(alias="B", bootstrap=flow.target.bootstrap_servers)) as cluster:
-        return set(read_memory(cluster, Storage.of(flow)).configs[topic].names)
+        return dict(read_memory(cluster, Storage.of(flow)).configs[topic].known.written)
+
+
+def each_once(configs: Mapping[str, str]) -> dict[str, tuple[str | None, ...]]:
+    return {name: (value,) for name, value in configs.items()}
 
 
 def test_a_topic_is_made_with_the_sources_partitions_and_configurations(
@@ -74,7 +82,7 @@ def test_a_topic_is_made_with_the_sources_partitions_and_configurations(
         assert len(watermarks(pair.target, remote)) == 3
         # The default exclude list leaves two out.
         assert topic_configs(pair.target, remote) == set_there | KEEPS_TIMES
-        assert names_remembered(flow, remote) == (set_there | KEEPS_TIMES).keys()
+        await_condition(lambda: remembered(flow, remote) == each_once(set_there | KEEPS_TIMES), "the memory of it")
 
 
 def test_only_what_changed_is_written_and_what_a_user_set_by_hand_stays(
@@ -92,11 +100,40 @@ def test_only_what_changed_is_written_and_what_a_user_set_by_hand_stays(
         wanted = {"retention.ms": "2000000", "delete.retention.ms": "77"} | KEEPS_TIMES
         by_hand = {"max.message.bytes": "5000", "min.insync.replicas": "1"}
         await_condition(lambda: topic_configs(pair.target, remote) == wanted | by_hand, "the changes")
-        assert names_remembered(flow, remote) == wanted.keys()
+        await_condition(lambda: remembered(flow, remote) == each_once(wanted), "the memory of it")
         before = records_written(flow)
         change_configs(pair.source, topic, {"flush.ms": "1000"})
-        await_condition(lambda: "flush.ms" in topic_configs(pair.target, remote), "one more")
-        assert records_written(flow) == before + 1  # and nothing in the runs between
+        await_condition(lambda: remembered(flow, remote) == each_once(wanted | {"flush.ms": "1000"}), "one more")
+        assert records_written(flow) == before + 2  # before and after, and nothing in the runs between
+
+
+def test_what_is_changed_on_the_target_by_hand_stays_also_where_the_source_sets_the_same_key(
+    pair: Pair, topic: str, make_flow: MakeFlow
+) -> None:
+    create_topic(pair.source, topic, 1, config={"retention.ms": "1000000", "segment.bytes": "2000000"})
+    flow = make_flow(topic)
+    remote = f"{flow.source.alias}.{topic}"
+
+    def change_and_await(values: Mapping[str, str | None], mark: str) -> dict[str, str]:
+        """When the mark is there, so is whatever else was to come. Without the mark."""
+        change_configs(pair.source, topic, {**values, "flush.ms": mark})
+        await_condition(lambda: topic_configs(pair.target, remote).get("flush.ms") == mark, "the mark")
+        return {n: v for n, v in topic_configs(pair.target, remote).items() if n not in {"flush.ms", *KEEPS_TIMES}}
+
+    with keeping(flow):
+        await_condition(lambda: remote in topics(pair.target), "the topic")
+        change_configs(pair.target, remote, {"retention.ms": "-1", "segment.bytes": None})
+        assert change_and_await({"retention.ms": "2000000"}, "1001") == {"retention.ms": "-1"}
+        notes = "\n".join(plan_flow(flow).notes)
+        assert f"{remote}: retention.ms=-1 stays, set by hand" in notes
+        assert f"{remote}: no segment.bytes stays, set by hand" in notes
+        (row,) = [row for row in survey_flow(flow).topics if row.target_topic == remote]
+        assert row.by_hand == {"retention.ms": "-1", "segment.bytes": None}
+    with keeping(flow):  # the next driver
+        assert change_and_await({"retention.ms": "3000000", "segment.bytes": None}, "1002") == {"retention.ms": "-1"}
+        change_configs(pair.target, remote, {"retention.ms": "3000000"})  # as the source's: given back to the mirror
+        assert change_and_await({}, "1003") == {"retention.ms": "3000000"}
+        assert change_and_await({"retention.ms": "4000000"}, "1004") == {"retention.ms": "4000000"}
 
 
 def test_strict_is_mirrormakers_rule(pair: Pair, topic: str, make_flow: MakeFlow) -> None:
@@ -205,6 +242,41 @@ def test_deletion_reaches_the_target_only_where_it_is_asked_for(
         left = topics(pair.target)
         assert (remote in left) is not enabled
         assert by_hand in left  # somebody else made it
+
+
+def test_a_topic_that_others_share_or_write_to_outlives_its_source(
+    pair: Pair, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two regions in one topic, which the first of them made; and one that an application writes to."""
+    shared, written = f"{topic}-all", f"{topic}-written"
+    file = write_flow(
+        tmp_path,
+        pair.source,
+        pair.target,
+        f"{topic}-eu, {written}",
+        OFTEN | {"sync.topic.deletes.enabled": "true", "FLOW.topics.map": f"{topic}-eu:{shared}"},
+    )
+    alias = only_flow(file).source.alias
+    us = {"clusters": f"{alias}, US, B", "US.bootstrap.servers": pair.source, "US->B.enabled": "true"}
+    us |= {"US->B.topics": f"{topic}-us", "US->B.topics.map": f"{topic}-us:{shared}"}
+    file.write_text(file.read_text() + "".join(f"{key} = {value}\n" for key, value in us.items()))
+    for name in (f"{topic}-eu", f"{topic}-us", written):
+        create_topic(pair.source, name, 1)
+    flow = next(flow for flow in load_mirror_config(file).flows if flow.source.alias == alias)
+    remotes = {shared, f"{alias}.{written}"}
+    with keeping(flow) as (keeper, _):
+        await_condition(lambda: remotes <= set(topics(pair.target)), "the topics")
+        for remote in remotes:
+            produce(pair.target, remote, [{"value": b"of another"}])
+        delete_topic(pair.source, f"{topic}-eu")
+        delete_topic(pair.source, written)
+        await_condition(lambda: caplog.text.count("is not deleted, though") == 2, "both reasons")
+        landscape = keeper.view.landscape
+        await_condition(lambda: keeper.view.landscape is not landscape, "another look")
+        assert remotes <= set(topics(pair.target))
+        refused = {step.topic: step.refusal for step in plan_flow(flow).steps if step.action == "delete"}
+        assert "other topics are written into it" in refused[shared]
+        assert "records that the mirror did not write" in refused[f"{alias}.{written}"]
 
 
 def test_factors_are_compared_with_live_brokers_before_anything_is_made(

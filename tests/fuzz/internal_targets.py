@@ -78,7 +78,15 @@ def _read_state(data: bytes) -> None:
 TARGETS = [
     Target("state_file", _read_state, [b"".join(encode_state(_STATE))], (ConfigError,)),
     _record_target("made_record", _read_memory, b'{"made":"A.t"}', b'{"topic_id":"5d","source":"t"}'),
-    _record_target("configs_record", _read_memory, b'{"configs":"A.t"}', b'{"topic_id":"5d","names":["k"]}'),
+    _record_target(
+        "configs_record",
+        _read_memory,
+        b'{"configs":"A.t"}',
+        b'{"topic_id":"5d","written":{"k":["1"]},"by_hand":{"l":null}}',
+    ),
+    _record_target(
+        "rights_record", _read_memory, b'{"rights":"A.t"}', b'{"given":[["User:x","*",3,3]],"taken_away":[]}'
+    ),
     _record_target(
         "heartbeat_record", heartbeats.parse_record, heartbeats.encode_key("A", "B"), heartbeats.encode_value(1)
     ),

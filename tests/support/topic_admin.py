@@ -60,15 +60,7 @@ def remove_all(servers: str) -> None:
         for future in admin.delete_topics(ours).values():
             future.result(DEADLINE_S)
     await_condition(lambda: not [n for n in replicas(servers) if not n.startswith("__")], "the end of topics")
-    if acls := topic_acls(servers):
-        filters = [
-            AclBindingFilter(
-                a.restype, a.name, a.resource_pattern_type, a.principal, a.host, a.operation, a.permission_type
-            )
-            for a in acls
-        ]
-        for future in admin.delete_acls(filters).values():
-            future.result(DEADLINE_S)
+    remove_acls(servers, *topic_acls(servers))
 
 
 def binding(
@@ -84,6 +76,18 @@ def binding(
 def add_acls(servers: str, *bindings: AclBinding) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     for future in admin.create_acls(list(bindings)).values():
+        future.result(DEADLINE_S)
+
+
+def remove_acls(servers: str, *bindings: AclBinding) -> None:
+    filters = [
+        AclBindingFilter(
+            a.restype, a.name, a.resource_pattern_type, a.principal, a.host, a.operation, a.permission_type
+        )
+        for a in bindings
+    ]
+    admin = AdminClient({"bootstrap.servers": servers})
+    for future in (admin.delete_acls(filters) if filters else {}).values():
         future.result(DEADLINE_S)
 
 

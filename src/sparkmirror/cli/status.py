@@ -17,7 +17,9 @@ from sparkmirror.control.log import one_line, timestamp
 from sparkmirror.control.survey import FlowSurvey, survey_flows
 from sparkmirror.control.survey_document import survey_document
 from sparkmirror.control.survey_rows import PartitionRow, TopicRow
+from sparkmirror.topology.acls import describe_acl
 from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.topic_configs import name_value
 
 STOPPED_SOMEWHERE, UNREACHABLE = 1, 3
 
@@ -78,7 +80,13 @@ def _who_leads(survey: FlowSurvey) -> str:
 
 def topic_line(row: TopicRow) -> str:
     way = f"{row.topic} -> {row.target_topic}" if row.target_topic else row.topic
-    return way + (f": {_fact_text(row.fact)}" if row.fact else "")
+    return way + (f": {_fact_text(row.fact)}" if row.fact else "") + _by_hand(row)
+
+
+def _by_hand(row: TopicRow) -> str:
+    kept = [*(name_value(name, value) for name, value in row.by_hand.items())]
+    kept += [f"without {describe_acl(acl)}" for acl in row.taken_away]
+    return one_line(f" (by hand: {', '.join(kept)})") if kept else ""
 
 
 def cells(row: PartitionRow, *, grouped: bool = False) -> tuple[str, ...]:

@@ -17,11 +17,12 @@ from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import extend_topic, read_ids
 from sparkmirror.offsets.claims import Claims
-from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs
+from sparkmirror.offsets.topic_memory import MadeTopic, TopicConfigs
 from sparkmirror.protocol import codes
 from sparkmirror.sync.topics import NewTopic, TopicMaker
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.incarnation import TopicIds
+from sparkmirror.topology.known_configs import KnownConfigs
 from sparkmirror.topology.policy import looks_like_heartbeats
 from sparkmirror.topology.right import TOPIC, Right
 from sparkmirror.topology.select import TopicPair, TopicPlan, TopicSelector, TopicToExtend, plan_topics
@@ -210,7 +211,8 @@ class Discovery:
                 topic_id = format_topic_id(made)
                 source_id = _topic_id(source, new.source)
                 self._claims.note_made({new.topic: MadeTopic(topic_id, new.source, source.cluster_id, source_id)})
-                self._claims.note_configs(new.topic, SetConfigs(topic_id, frozenset(new.configs)))
+                known = KnownConfigs(source_id=source_id).having(new.configs)
+                self._claims.note_configs({new.topic: TopicConfigs(topic_id, known)})
 
         for warning in new.warnings:
             log.warning("flow %s: topic %s: %s", self._flow.name, new.topic, warning)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.control.address import flow_address, own_principals
 from sparkmirror.control.discovery import count_partitions
+from sparkmirror.control.mixed_topics import find_mixed
 from sparkmirror.control.storage import plan_storage_topics
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
@@ -18,15 +19,15 @@ from sparkmirror.net.topics import read_ids
 from sparkmirror.offsets.claims import read_memory
 from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.offsets.progress import ProgressTopic
-from sparkmirror.offsets.topic_memory import TopicMemory
+from sparkmirror.offsets.topic_memory import MadeTopic, TopicMemory
 from sparkmirror.sync.acls import AclSync
 from sparkmirror.sync.configs import ConfigSync
-from sparkmirror.sync.deletes import is_gone, plan_deletes
+from sparkmirror.sync.deletes import fetch_ends, find_shared, is_gone, plan_deletes
 from sparkmirror.sync.topics import TopicMaker, left_out_text
-from sparkmirror.topology.acls import OPERATIONS, Acl
+from sparkmirror.topology.acls import describe_acl
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.factors import why_impossible
-from sparkmirror.topology.incarnation import find_kept, find_others
+from sparkmirror.topology.incarnation import find_foreign, find_kept, find_others, find_written
 from sparkmirror.topology.internal_topics import (
     COMPACT,
     InternalTopicPlan,
@@ -35,8 +36,9 @@ from sparkmirror.topology.internal_topics import (
     plan_heartbeats_topic,
     plan_internal_topics,
 )
-from sparkmirror.topology.select import TopicSelector, plan_topics
+from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
 from sparkmirror.topology.storage import Storage
+from sparkmirror.topology.topic_configs import kept_text
 
 AT_ONCE = 8  # flows that are asked at the same time
 
@@ -160,14 +162,23 @@ class _Planner:
     def _configs(self) -> Iterator[Step]:
         if self._flow.sync.configs_interval_s is None:
             return
-        remotes = {pair.topic: pair.remote for pair in self._topics.pairs if pair.present and not pair.is_shared}
-        ids = {remote: format_topic_id(self._there.topics[remote].topic_id) for remote in remotes.values()}
+        pairs = [pair for pair in self._topics.pairs if pair.present and not pair.is_shared]
+        remotes = {pair.topic: pair.remote for pair in pairs}
+        ids = read_ids(remotes, self._here, self._there)
+        known = {remotes[t]: self._memory.configs_of(remotes[t], both.target) for t, both in ids.items()}
         sync = ConfigSync(self._flow, self._source, self._target)
-        changes, refused = sync.plan(remotes, lambda remote: self._memory.names_set(remote, ids[remote]))
+        changes, refused = sync.plan(remotes, known.__getitem__, {topic: both.source for topic, both in ids.items()})
         self._notes += map(str, refused)
+        asks_nobody = self._flow.naming.is_mutual or self._flow.sync.configs_strict
+        held = ({} if asks_nobody else self._find_mixed(pairs)) | self._held
         for remote, change in changes.items():
+            if remote in held:
+                self._notes += [f"{remote} keeps its configurations: {held[remote]}"] if change or change.kept else []
+                continue
             if left_out := left_out_text(change, self._flow.target.alias):
                 self._notes.append(f"{remote}: {left_out}")
+            kept = (kept_text(name, *values, self._flow.source.alias) for name, values in change.kept.items())
+            self._notes += (f"{remote}: {said}" for said in kept)
             for name, value in change.set.items():
                 yield self._change(SET, remote, f"{name}={value}", {name: value})
             for name in change.remove:
@@ -176,12 +187,25 @@ class _Planner:
     def _acls(self) -> Iterator[Step]:
         if self._flow.sync.acls_interval_s is None:
             return
-        sync = AclSync(self._flow, self._source, self._target, self._selector, own_principals(self._flow))
-        plan = sync.plan(count_partitions(self._here))
+        pairs = [pair for pair in self._topics.pairs if pair.present]
+        remotes = {pair.topic: pair.remote for pair in pairs}
+        sync = AclSync(self._flow, self._source, self._target, own_principals(self._flow))
+        plan = sync.plan(remotes, self._memory.rights_of)
         if plan.unguarded:
             self._notes.append(f"cluster {plan.unguarded} has no authorizer: no rights (ACLs) are synced")
-        for acl in plan.missing:
-            yield self._change(GRANT, acl.name, describe_acl(acl), acl._asdict())
+        mixed = self._find_mixed(pairs)
+        for remote, acls in plan.topics.items():
+            gone = (describe_acl(grant.on(remote)) for grant in sorted(acls.known.taken_away))
+            self._notes += (f"{remote}: {said} stays away, taken away by hand" for said in gone)
+            if acls.missing and remote in mixed:
+                self._notes.append(f"{remote}: no rights (ACLs) are synced: {mixed[remote]}")
+            for acl in (grant.on(remote) for grant in (acls.missing if remote not in mixed else ())):
+                yield self._change(GRANT, remote, describe_acl(acl), acl._asdict())
+
+    def _find_mixed(self, pairs: Sequence[TopicPair]) -> dict[str, str]:
+        ids = read_ids({pair.topic: pair.remote for pair in pairs}, self._here, self._there)
+        foreign = find_foreign(ids, self._standings, self._facts)
+        return find_mixed(pairs, ids, self._selector, self._memory, foreign)
 
     def _deletes(self) -> Iterator[Step]:
         if not self._flow.sync.deletes:
@@ -190,11 +214,18 @@ class _Planner:
         made = self._memory.made_from(self._here.cluster_id, ids)
         sources = {remote: one.source for remote, one in made.items()}
         gone = plan_deletes(sources, self._here.topics, self._there.topics, self._selector)
-        last_ids = {topic: made[remote].source_id for remote, topic in gone.items()}
-        kept = find_kept(last_ids, self._standings, self._facts)
+        kept = self._find_kept(gone, made)
         for remote, topic in gone.items():
             if is_gone(self._source, topic, self._here.cluster_id):
                 yield self._change(DELETE, remote, f"{topic} is gone", {}, kept.get(topic, ""))
+
+    def _find_kept(self, gone: Mapping[str, str], made: Mapping[str, MadeTopic]) -> dict[str, str]:
+        remotes = {topic: remote for remote, topic in gone.items()}
+        last_ids = {topic: made[remote].source_id for topic, remote in remotes.items()}
+        ends = fetch_ends(self._target, self._there, gone)
+        shared = find_shared(remotes, self._selector, self._memory.merged, mutual=self._flow.naming.is_mutual)
+        kept = find_written(remotes, ends, self._standings) | find_kept(last_ids, self._standings, self._facts)
+        return kept | shared
 
     def _change(self, action: str, topic: str, detail: str, values: Mapping[str, object], refusal: str = "") -> Step:
         why = refusal or self._held.get(topic, "")
@@ -235,15 +266,3 @@ def _creation(cluster: str, topic: str, partitions: int, factor: int, configs: M
         values={"partitions": partitions, "replication_factor": factor, "configs": dict(configs)},
         refusal=refusal,
     )
-
-
-_PATTERNS = {3: "literal", 4: "prefixed"}
-_PERMISSIONS = {2: "DENY", 3: "ALLOW"}
-
-
-def describe_acl(acl: Acl) -> str:
-    """`ALLOW READ to User:x from *`, in the words of kafka-acls."""
-    operation = OPERATIONS[acl.operation] if 0 <= acl.operation < len(OPERATIONS) else str(acl.operation)
-    permission = _PERMISSIONS.get(acl.permission, str(acl.permission))
-    pattern = _PATTERNS.get(acl.pattern, str(acl.pattern))
-    return f"{permission} {operation} to {acl.principal} from {acl.host} ({pattern})"

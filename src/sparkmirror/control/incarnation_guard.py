@@ -17,7 +17,16 @@ from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import fetch_epoch_ends
 from sparkmirror.net.topics import fetch_topic_ids, read_ids
 from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
-from sparkmirror.topology.incarnation import TopicIds, find_kept, find_others, find_unproven, why_not_same, why_stopped
+from sparkmirror.topology.incarnation import (
+    TopicIds,
+    find_foreign,
+    find_kept,
+    find_others,
+    find_unproven,
+    find_written,
+    why_not_same,
+    why_stopped,
+)
 from sparkmirror.topology.standing import Standing
 
 Leaders = Mapping[Place, Leader]
@@ -75,12 +84,19 @@ class IncarnationGuard:
             if 0 <= ends[place].end < known[place].next_offset
         }
 
-    def find_others(self, remotes: Mapping[str, str]) -> dict[str, str]:
+    def find_others(self, remotes: Mapping[str, str], seen: Mapping[str, TopicIds] | None = None) -> dict[str, str]:
         """Why remote topics are left as they are, by source topic: one of the two is known to be another by now.
 
-        `remotes`: source topic -> remote topic.
+        `remotes`: source topic -> remote topic. `seen`: their ids from before whatever else was asked of them.
         """
-        return self._find_others(self._fetch_ids(remotes))
+        ids = self._fetch_ids(remotes)
+        moved = [topic for topic, now in ids.items() if seen is not None and seen.get(topic) != now]
+        others = dict.fromkeys(moved, "one of the two topics was made anew, or did not answer, during the look")
+        return others | self._find_others(ids)
+
+    def find_foreign(self, ids: Mapping[str, TopicIds]) -> dict[str, str]:
+        """Why it is not proven that remote topics hold the copy and nothing else. `ids`: as just asked for."""
+        return find_foreign(ids, self._standings(), self._facts())
 
     def find_unlike(self, ids: Mapping[str, TopicIds]) -> dict[str, str] | None:
         """The same of topics whose ids were just asked for; None: it is not known that this driver leads."""
@@ -95,10 +111,16 @@ class IncarnationGuard:
         """Why it is not proven that both topics are those that were mirrored, and that nothing of them stands still."""
         return find_unproven(self._fetch_ids(remotes), self._standings(), self._facts())
 
-    def find_kept(self, last_ids: Mapping[str, str]) -> dict[str, str]:
-        """Why remote topics outlive their source topics; `last_ids`: of these, as they were last seen."""
+    def find_kept(
+        self, last_ids: Mapping[str, str], remotes: Mapping[str, str], ends: Mapping[Place, int | None]
+    ) -> dict[str, str]:
+        """Why remote topics outlive their source topics; `last_ids`: of these, as they were last seen.
+
+        `remotes`: source topic -> remote topic. `ends`: of the remote partitions, as just asked for.
+        """
         self.require_lead()
-        return find_kept(last_ids, self._standings(), self._facts())
+        standings = self._standings()
+        return find_written(remotes, ends, standings) | find_kept(last_ids, standings, self._facts())
 
     def _fetch_ids(self, remotes: Mapping[str, str]) -> dict[str, TopicIds]:
         self.require_lead()

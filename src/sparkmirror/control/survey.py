@@ -19,9 +19,11 @@ from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
 from sparkmirror.control.leadership import is_running
 from sparkmirror.control.survey_rows import (
     Bounds,
+    ByHand,
     GroupAge,
     PartitionRow,
     TopicRow,
+    add_by_hand,
     assemble_groups,
     assemble_partitions,
     assemble_topics,
@@ -29,12 +31,14 @@ from sparkmirror.control.survey_rows import (
 from sparkmirror.copy.receipt import STOPPED
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
-from sparkmirror.offsets.claims import Leadership, read_leader
+from sparkmirror.offsets.claims import Leadership, read_leader, read_memory
 from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.offsets.group_marks import GroupMarksTopic
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.topology.choose import choose_config_filter
 from sparkmirror.topology.fact import WHOLE_FLOW, Fact
 from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
 from sparkmirror.topology.standing import Standing
@@ -117,7 +121,8 @@ def _collect(
     pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(flow)).pairs
     bounds = _fetch_bounds(source, here, target, there, pairs)
     progress = read_progress(target, there, flow)
-    return assemble_topics(pairs, facts), assemble_partitions(pairs, bounds, progress, facts, flow.read_committed)
+    topics = add_by_hand(assemble_topics(pairs, facts), read_by_hand(target, there, flow))
+    return topics, assemble_partitions(pairs, bounds, progress, facts, flow.read_committed)
 
 
 def _fetch_bounds(
@@ -164,6 +169,21 @@ def read_progress(target: Cluster, metadata: Metadata, flow: FlowConfig) -> dict
 def read_facts(target: Cluster, metadata: Metadata, flow: FlowConfig) -> dict[Place, Fact]:
     storage = Storage.of(flow)
     return FactsTopic(target, storage).read() if storage.status in metadata.topics else {}
+
+
+def read_by_hand(target: Cluster, metadata: Metadata, flow: FlowConfig) -> dict[str, ByHand]:
+    """By remote topic. What the file leaves out of the sync is nobody's concern."""
+    storage = Storage.of(flow)
+    if storage.claims not in metadata.topics:
+        return {}
+    memory, chosen = read_memory(target, storage), choose_config_filter(flow)
+    found = {}
+    for topic in metadata.topics.values():
+        known = memory.configs_of(topic.name, format_topic_id(topic.topic_id)).by_hand
+        configs = {name: known[name] for name in sorted(known) if chosen.should_replicate_config_property(name)}
+        rights = tuple(grant.on(topic.name) for grant in sorted(memory.rights_of(topic.name).taken_away))
+        found[topic.name] = ByHand(configs, rights)
+    return found
 
 
 def read_group_ages(target: Cluster, metadata: Metadata, flow: FlowConfig) -> tuple[GroupAge, ...]:

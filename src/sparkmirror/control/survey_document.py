@@ -9,7 +9,8 @@
       generation         of the newest leader record, else -1
       problem            why there is nothing below; empty if all is well
       fact               of the flow as a whole
-      topics[]           topic, target_topic (empty where the topic can't be seen), fact
+      topics[]           topic, target_topic (empty where the topic can't be seen), fact, by_hand (configurations that
+                         stay as they were set on the target; null: not set), rights_taken_away (by hand, in words)
       partitions[]       topic, partition, target_topic, source_start, source_lso, source_end, target_start, target_end,
                          lag, state, translated (why offsets differ, else empty), fact
       groups[]           group, checkpointed and synced (when what it had committed was last known on the target; null:
@@ -29,6 +30,7 @@ from sparkmirror.control.survey import FlowSurvey
 from sparkmirror.control.survey_rows import GroupAge, PartitionRow, TopicRow
 from sparkmirror.offsets.claims import Leadership
 from sparkmirror.offsets.halts import Halt
+from sparkmirror.topology.acls import describe_acl
 from sparkmirror.topology.fact import Fact
 
 
@@ -67,7 +69,13 @@ def _halt(halt: Halt) -> dict[str, Any]:
 
 
 def _topic(row: TopicRow) -> dict[str, Any]:
-    return {"topic": row.topic, "target_topic": row.target_topic, "fact": _fact(row.fact)}
+    return {
+        "topic": row.topic,
+        "target_topic": row.target_topic,
+        "fact": _fact(row.fact),
+        "by_hand": dict(row.by_hand),
+        "rights_taken_away": [describe_acl(acl) for acl in row.taken_away],
+    }
 
 
 def _partition(row: PartitionRow) -> dict[str, Any]:

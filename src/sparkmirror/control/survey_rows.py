@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
 from sparkmirror.offsets.group_marks import Marks
+from sparkmirror.topology.acls import Acl
 from sparkmirror.topology.fact import WHOLE_FLOW, WHOLE_TOPIC, Fact
+from sparkmirror.topology.known_configs import Value
 from sparkmirror.topology.select import TopicPair
 from sparkmirror.topology.standing import Standing
 
@@ -29,11 +31,24 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicRow:
-    """`fact`: of the topic as a whole."""
+    """`fact`: of the topic as a whole. `by_hand`: configurations that stay as they were set there; None: not set.
+
+    `taken_away`: rights that were taken away there by hand, and stay away.
+    """
 
     topic: str
     target_topic: str
     fact: Fact | None = None
+    by_hand: Mapping[str, Value] = field(default_factory=dict)
+    taken_away: tuple[Acl, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """What was changed by hand on a remote topic."""
+
+    configs: Mapping[str, Value] = field(default_factory=dict)
+    rights: tuple[Acl, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +96,12 @@ def assemble_topics(pairs: Iterable[TopicPair], facts: Mapping[Place, Fact]) -> 
     seen = {row.topic for row in rows} | {WHOLE_FLOW[0]}
     unseen = [p for p in sorted(facts) if p[0] not in seen and p[1] == WHOLE_TOPIC]
     return (*rows, *(TopicRow(topic=p[0], target_topic="", fact=facts[p]) for p in unseen))
+
+
+def add_by_hand(rows: Iterable[TopicRow], hands: Mapping[str, ByHand]) -> tuple[TopicRow, ...]:
+    """`hands`: by remote topic."""
+    known = ((row, hands.get(row.target_topic, ByHand())) for row in rows)
+    return tuple(replace(row, by_hand=hand.configs, taken_away=hand.rights) for row, hand in known)
 
 
 def assemble_partitions(

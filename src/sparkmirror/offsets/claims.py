@@ -49,8 +49,9 @@ from sparkmirror.offsets.accepts import Accepted, accept_key, parse_accept_key, 
 from sparkmirror.offsets.halts import Halt, parse_halt, parse_repeat
 from sparkmirror.offsets.internal_topic import InternalRecord, InternalTopic, parse_object
 from sparkmirror.offsets.seen import Seen, parse_seen
-from sparkmirror.offsets.topic_memory import MadeTopic, SetConfigs, TopicMemory
+from sparkmirror.offsets.topic_memory import MadeTopic, TopicConfigs, TopicMemory, rights_value
 from sparkmirror.protocol import codes
+from sparkmirror.topology.acls import KnownRights
 from sparkmirror.topology.internal_topics import CLAIM_CONFIGS
 from sparkmirror.topology.right import CLUSTER, Right
 from sparkmirror.topology.storage import Storage
@@ -228,9 +229,14 @@ class Claims:
         self._append(*((_dump({"made": topic}), _dump(one.to_value())) for topic, one in made.items()))
         self.refresh()
 
-    def note_configs(self, topic: str, configs: SetConfigs) -> None:
-        """The mirror sets these on a remote topic: said before it is done."""
-        self._append((_dump({"configs": topic}), _dump(configs.to_value())))
+    def note_configs(self, configs: Mapping[str, TopicConfigs]) -> None:
+        """What is known of remote topics' configurations: said before one is written, and after."""
+        self._append(*((_dump({"configs": topic}), _dump(known.to_value())) for topic, known in configs.items()))
+        self.refresh()
+
+    def note_rights(self, rights: Mapping[str, KnownRights]) -> None:
+        """What is known of rights on remote topics: said after they were added."""
+        self._append(*((_dump({"rights": topic}), _dump(rights_value(known))) for topic, known in rights.items()))
         self.refresh()
 
     def note_skipped(self, producer_ids: Iterable[int]) -> None:
@@ -371,6 +377,7 @@ class Claims:
             origin = _parse_place(key.get("origin"))
             if origin:
                 self._origins.setdefault(origin, claimed)
+                note_in_memory(self.memory, record)
             elif self._producer_id is None and "origin" not in key:
                 self._producer_id = claimed
         elif key.get("halt") == self._source:

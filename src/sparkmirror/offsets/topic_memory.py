@@ -1,17 +1,24 @@
-"""What the mirror has done to remote topics: which it made, and which configurations it set.
+"""What the mirror has done to remote topics: which it made, what it wrote there and what was changed by hand since.
 
     key                        value
     {"made":"a.orders"}        {"topic_id":"5d…","source":"orders","source_cluster":"Mk…","source_id":"e1…"}
-    {"configs":"a.orders"}     {"topic_id":"5d…","names":["retention.ms"]}
+    {"configs":"a.orders"}     {"topic_id":"5d…","source_id":"e1…",
+                                "written":{"segment.bytes":["1000000"]},"by_hand":{"retention.ms":"-1"}}
+    {"origin":["x",0],…}       see claims: x shares its remote topic with others
+    {"rights":"a.orders"}      {"given":[["User:x","*",3,3]],"taken_away":[["User:y","*",3,3]]}
 
-Records of the claim topic. All of it is about the topic of that id: one that was made anew is another's.
+Records of the claim topic. What has a topic's id is about that one: one that was made anew is another's. Rights are
+principal, host, operation and permission, in Kafka's numbers; they stay with a name, whatever becomes of the topic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from sparkmirror.topology.acls import Grant, KnownRights
+from sparkmirror.topology.known_configs import NOTHING_KNOWN, KnownConfigs, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +43,25 @@ class MadeTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class SetConfigs:
+class TopicConfigs:
     topic_id: str
-    names: frozenset[str] = frozenset()
+    known: KnownConfigs
 
     def to_value(self) -> dict[str, object]:
-        return {"topic_id": self.topic_id, "names": sorted(self.names)}
+        known = self.known
+        written = {name: list(values) for name, values in sorted(known.written.items())}
+        by_hand = dict(sorted(known.by_hand.items()))
+        return {"topic_id": self.topic_id, "source_id": known.source_id, "written": written, "by_hand": by_hand}
 
 
 @dataclass(slots=True)
 class TopicMemory:
-    """By remote topic. One thread at a time notes, others may read."""
+    """By remote topic. One thread at a time notes, others may read. `merged`: source topics that ever shared theirs."""
 
     made: dict[str, MadeTopic] = field(default_factory=dict)
-    configs: dict[str, SetConfigs] = field(default_factory=dict)
+    configs: dict[str, TopicConfigs] = field(default_factory=dict)
+    rights: dict[str, KnownRights] = field(default_factory=dict)
+    merged: set[str] = field(default_factory=set)
 
     def note(self, key: dict[str, Any], value: dict[str, Any]) -> None:
         """Take in a record; what is not about topics is passed over."""
@@ -60,9 +72,11 @@ class TopicMemory:
             )
             self.made[str(key["made"])] = MadeTopic(topic_id, source, cluster, source_id)
         elif "configs" in key:
-            names = value.get("names")
-            known = frozenset(map(str, names)) if isinstance(names, list) else frozenset()
-            self.configs[str(key["configs"])] = SetConfigs(topic_id, known)
+            self.configs[str(key["configs"])] = TopicConfigs(topic_id, _parse_configs(value))
+        elif "rights" in key:
+            self.rights[str(key["rights"])] = _parse_rights(value)
+        elif isinstance(origin := key.get("origin"), list) and origin:
+            self.merged.add(str(origin[0]))
 
     def is_made(self, topic: str, topic_id: str) -> bool:
         made = self.made.get(topic)
@@ -80,6 +94,43 @@ class TopicMemory:
             if made.topic_id and made.topic_id == ids.get(remote)
         }
 
-    def names_set(self, topic: str, topic_id: str) -> Collection[str]:
-        known = self.configs.get(topic)
-        return known.names if known is not None and known.topic_id == topic_id else frozenset()
+    def configs_of(self, topic: str, topic_id: str) -> KnownConfigs:
+        found = self.configs.get(topic)
+        return found.known if found is not None and found.topic_id == topic_id else NOTHING_KNOWN
+
+    def rights_of(self, topic: str) -> KnownRights:
+        return self.rights.get(topic, KnownRights())
+
+
+def _parse_configs(value: Mapping[str, Any]) -> KnownConfigs:
+    written, by_hand = value.get("written"), value.get("by_hand")
+    return KnownConfigs(
+        source_id=str(value.get("source_id", "")),
+        written={
+            str(name): tuple(map(_parse_value, values))
+            for name, values in (written.items() if isinstance(written, dict) else ())
+            if isinstance(values, list)
+        },
+        by_hand={
+            str(name): _parse_value(each) for name, each in (by_hand.items() if isinstance(by_hand, dict) else ())
+        },
+    )
+
+
+def _parse_value(value: object) -> Value:
+    return None if value is None else str(value)
+
+
+def rights_value(known: KnownRights) -> dict[str, object]:
+    return {"given": sorted(known.given), "taken_away": sorted(known.taken_away)}
+
+
+def _parse_rights(value: Mapping[str, Any]) -> KnownRights:
+    return KnownRights(*(frozenset(_parse_grants(value.get(name))) for name in ("given", "taken_away")))
+
+
+def _parse_grants(value: object) -> Iterator[Grant]:
+    for each in value if isinstance(value, list) else ():
+        match each:
+            case [str(principal), str(host), int(operation), int(permission)]:
+                yield Grant(principal, host, operation, permission)

@@ -84,6 +84,37 @@ def find_others(
     return found
 
 
+def find_foreign(
+    ids: Mapping[str, TopicIds], standings: Mapping[Place, Standing], facts: Mapping[Place, Fact]
+) -> dict[str, str]:
+    """Topics whose remote topic is not proven to hold their copy and nothing else: with equal offsets it does."""
+    found = find_unproven(ids, standings, facts)
+    for place in _places_of(ids, standings):
+        if standings[place].translated:
+            found.setdefault(place[0], "its offsets are translated, so it may hold other records, too")
+    return found
+
+
+def find_written(
+    remotes: Mapping[str, str], ends: Mapping[Place, int | None], standings: Mapping[Place, Standing]
+) -> dict[str, str]:
+    """Topics whose remote topic holds records that the mirror did not write, as far as its logs' ends tell.
+
+    `remotes`: source topic -> remote topic. `ends`: of each remote partition, None where that is not known.
+    """
+    found: dict[str, str] = {}
+    topics = {remote: topic for topic, remote in remotes.items()}
+    for (remote, number), end in ends.items():
+        known = standings.get((topics[remote], number))
+        left = known.target_end if known else 0
+        if end is None:
+            found[topics[remote]] = f"partition {number} does not answer"
+        elif end != left:
+            said = f"partition {number} ends at {end} and the mirror left it at {left}"
+            found[topics[remote]] = f"{said}: it may hold records that the mirror did not write"
+    return found
+
+
 def find_unproven(
     ids: Mapping[str, TopicIds], standings: Mapping[Place, Standing], facts: Mapping[Place, Fact]
 ) -> dict[str, str]:

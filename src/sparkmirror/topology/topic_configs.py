@@ -13,8 +13,8 @@ says otherwise; then the source's value holds.
 
 Tiered storage (KIP-405) belongs to a cluster: where the target refuses it, the topic does without.
 
-What is removed on the source is removed on the target if the mirror had set it there; what a user set by hand stays.
-MirrorMaker 2 removes that, too, which `strict` asks for.
+What is changed or removed on the source is so on the target if the mirror had written it there; what a user set by hand
+stays (see known_configs). MirrorMaker 2 writes over it, which `strict` asks for.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from sparkmirror.topology.filters import ConfigPropertyFilter
+from sparkmirror.topology.known_configs import NOTHING_KNOWN, KnownConfigs, Value
 
 # Where a value comes from (ConfigEntry.ConfigSource).
 OF_TOPIC, OF_BROKER_FILE, DEFAULT = 1, 4, 5
 
 CLEANUP_POLICY = "cleanup.policy"
 TIMESTAMP_TYPE, CREATE_TIME = "message.timestamp.type", "CreateTime"
-# The copy raises these for a record that would not fit; they are not lowered again.
+# The copy raises these for a record that would not fit: that stays, as what is set by hand. Ours are not lowered.
 _LIMITS = frozenset({"max.message.bytes", "message.timestamp.before.max.ms", "message.timestamp.after.max.ms"})
 # Refused where the cluster has no remote storage, or where the retention that is left does not fit.
 TIERED = frozenset(
@@ -60,13 +61,16 @@ Entries = Mapping[str, ConfigEntry]
 class ConfigChanges:
     """What to write to a remote topic. `unknown`: the target's brokers have no such configuration.
 
-    `unfit`: what they refuse and why; it is left out of the others.
+    `unfit`: what they refuse and why; it is left out of the others. `kept`: what stays as it was set by hand, and what
+    the source has. `known`: what is known of the topic after this look, before the changes.
     """
 
     set: Mapping[str, str] = field(default_factory=dict)
     remove: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     unfit: str = ""
+    kept: Mapping[str, tuple[Value, Value]] = field(default_factory=dict)
+    known: KnownConfigs = NOTHING_KNOWN
 
     def __bool__(self) -> bool:
         return bool(self.set or self.remove)
@@ -78,6 +82,10 @@ class ConfigChanges:
             set={name: value for name, value in self.set.items() if name not in names},
             remove=tuple(name for name in self.remove if name not in names),
         )
+
+    @property
+    def values(self) -> dict[str, Value]:
+        return {**self.set, **dict.fromkeys(self.remove)}
 
     def names_of(self, some: Collection[str]) -> list[str]:
         """What of these is to be changed."""
@@ -107,29 +115,62 @@ def plan_config_changes(
     target: Entries,
     chosen: ConfigPropertyFilter,
     *,
-    ours: Collection[str] = (),
+    known: KnownConfigs = NOTHING_KNOWN,
+    source_id: str = "",
     strict: bool = False,
+    goes_round: bool = False,
 ) -> ConfigChanges:
-    """`ours`: what the mirror has set on this topic before."""
+    """`known`: of this remote topic. `source_id`: of the topic that `source` was asked of. `goes_round`: see there."""
     wanted = pick_configs(source, chosen)
-    if TIMESTAMP_TYPE in ours and chosen.should_replicate_config_property(TIMESTAMP_TYPE):
+    if TIMESTAMP_TYPE in known.written and chosen.should_replicate_config_property(TIMESTAMP_TYPE):
         wanted.setdefault(TIMESTAMP_TYPE, CREATE_TIME)
-    changed = {
-        name: value
-        for name, value in wanted.items()
-        if name in target
-        and not _is_set(target[name], value)
-        and not (_is_raised(name, target[name], value) and not strict)
-    }
-    unset = {name for name, entry in target.items() if entry.source == OF_TOPIC} - wanted.keys()
-    removable = {name for name in ours if chosen.should_replicate_config_property(name)}
-    if strict:
-        removable |= {name for name, entry in _eligible(source, chosen) if entry.source == DEFAULT}
+    present = dict(_present(target, chosen))
+    known = known.for_source(source_id, target)
+    kept: dict[str, tuple[Value, Value]] = {}
+    if not strict:
+        kept = {
+            name: (now, wanted.get(name))
+            for name, now in present.items()
+            if known.is_by_hand(name, now, wanted.get(name), goes_round=goes_round)
+        }
+    free = {name: now for name, now in present.items() if name not in kept and now != wanted.get(name)}
+    removable = {n for n, values in known.written.items() if values} | (_defaults(source, chosen) if strict else set())
     return ConfigChanges(
-        set=changed,
-        remove=tuple(sorted(unset & removable)),
+        set={
+            name: wanted[name]
+            for name, now in free.items()
+            if name in wanted and (strict or not _is_raised(name, now, wanted[name]))
+        },
+        remove=tuple(sorted(name for name in free if name not in wanted and name in removable)),
         unknown=tuple(name for name in wanted if name not in target),
+        kept={name: each for name, each in kept.items() if each[0] != each[1]},
+        known=_look_at(known, present, wanted, kept),
     )
+
+
+def _look_at(
+    known: KnownConfigs, present: Mapping[str, Value], wanted: Mapping[str, str], kept: Collection[str]
+) -> KnownConfigs:
+    """What is known when the topic has these. Of what the filter leaves out, all that was known before."""
+    ours = {
+        name: now
+        for name, now in present.items()
+        if name not in kept and (now == wanted.get(name) or now in known.written.get(name, ()))
+    }
+    by_hand = {name: value for name, value in known.by_hand.items() if name not in present}
+    without = {name: values for name, values in known.written.items() if name not in kept}
+    return replace(known, written=without, by_hand={**by_hand, **{n: present[n] for n in kept}}).having(ours)
+
+
+def kept_text(name: str, now: Value, wanted: Value, source: str) -> str:
+    """`source`: the alias of the cluster where it is as wanted."""
+    there = "not set" if wanted is None else wanted
+    who = "set by hand or raised for a record" if name in _LIMITS and now is not None else "set by hand"
+    return f"{name_value(name, now)} stays, {who} ({source}: {there})"
+
+
+def name_value(name: str, value: Value) -> str:
+    return f"no {name}" if value is None else f"{name}={value}"
 
 
 def puts_own_times(topic: Entries) -> bool:
@@ -144,11 +185,18 @@ def _eligible(source: Entries, chosen: ConfigPropertyFilter) -> Iterator[tuple[s
             yield name, entry
 
 
-def _is_set(entry: ConfigEntry, value: str) -> bool:
-    return entry.source == OF_TOPIC and entry.value == value
+def _defaults(source: Entries, chosen: ConfigPropertyFilter) -> set[str]:
+    return {name for name, entry in _eligible(source, chosen) if entry.source == DEFAULT}
 
 
-def _is_raised(name: str, entry: ConfigEntry, value: str) -> bool:
-    if name not in _LIMITS or entry.source != OF_TOPIC or entry.value is None:
+def _present(target: Entries, chosen: ConfigPropertyFilter) -> Iterator[tuple[str, Value]]:
+    """What is set on the topic itself, of all that the filter lets through."""
+    for name, entry in target.items():
+        if not entry.is_read_only and not entry.is_sensitive and chosen.should_replicate_config_property(name):
+            yield name, entry.value if entry.source == OF_TOPIC else None
+
+
+def _is_raised(name: str, now: Value, wanted: Value) -> bool:
+    if name not in _LIMITS or now is None or wanted is None:
         return False
-    return entry.value.isdecimal() and value.isdecimal() and int(entry.value) > int(value)
+    return now.isdecimal() and wanted.isdecimal() and int(now) > int(wanted)

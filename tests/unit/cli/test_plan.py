@@ -7,8 +7,8 @@ import io
 from rich.console import Console
 
 from sparkmirror.cli.plan import draw, exit_code, plain
-from sparkmirror.control.flow_plan import FlowPlan, Step, describe_acl
-from sparkmirror.topology.acls import Acl
+from sparkmirror.control.flow_plan import FlowPlan, Step
+from sparkmirror.topology.acls import Acl, describe_acl
 
 CREATE = Step(action="create", cluster="B", topic="A.orders", detail="3 partitions, replication factor 1")
 SET = Step(action="set", cluster="B", topic="A.t", detail="retention.ms=1")

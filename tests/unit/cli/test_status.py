@@ -13,6 +13,7 @@ from sparkmirror.control.survey_document import survey_document
 from sparkmirror.control.survey_rows import Bounds, GroupAge, PartitionRow, TopicRow
 from sparkmirror.offsets.claims import Leadership
 from sparkmirror.offsets.halts import Halt
+from sparkmirror.topology.acls import ALLOW, READ, Grant
 from sparkmirror.topology.fact import Fact
 
 NOW = 1_000.0
@@ -44,6 +45,13 @@ WELL = FlowSurvey(
 STOPPED = FlowSurvey(
     flow="A->C", topics=WELL.topics, partitions=(*WELL.partitions, row(2, "stopped", fact=GAP, lag=990))
 )
+CHANGED = TopicRow(
+    topic="t",
+    target_topic="A.t",
+    by_hand={"retention.ms": "-1", "segment.bytes": None},
+    taken_away=(Grant("User:x", "*", READ, ALLOW).on("A.t"),),
+)
+BY_HAND = FlowSurvey(flow="A->B", topics=(CHANGED,))
 AWAY = FlowSurvey(flow="A->D", problem="cluster D: no broker answers")
 
 
@@ -61,6 +69,11 @@ def test_the_plain_form() -> None:
         "A->D: leader not known",
         "  cluster D: no broker answers",
     ]
+
+
+def test_what_was_changed_by_hand_stands_behind_its_topic() -> None:
+    changed = "(by hand: retention.ms=-1, no segment.bytes, without ALLOW READ to User:x from * (literal))"
+    assert list(plain([BY_HAND], NOW))[2] == f"t -> A.t {changed}"
 
 
 def test_the_drawn_form_says_the_same_within_the_terminal() -> None:
@@ -145,7 +158,11 @@ def test_the_document_has_all_fields() -> None:
         "released": False,
     }
     assert (away["leader"], away["generation"], away["partitions"]) == (None, -1, [])
-    assert stopped["topics"] == [{"topic": "t", "target_topic": "A.t", "fact": None}]
+    row = {"topic": "t", "target_topic": "A.t", "fact": None}
+    assert stopped["topics"] == [{**row, "by_hand": {}, "rights_taken_away": []}]
+    (topic,) = survey_document([BY_HAND], 3.0)["flows"][0]["topics"]
+    by_hand = {"by_hand": {"retention.ms": "-1", "segment.bytes": None}}
+    assert topic == {**row, **by_hand, "rights_taken_away": ["ALLOW READ to User:x from * (literal)"]}
     assert stopped["partitions"][2] == {
         "topic": "t",
         "partition": 2,

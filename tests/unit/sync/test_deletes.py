@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkmirror.sync.deletes import plan_deletes
+from sparkmirror.sync.deletes import find_shared, plan_deletes
 from sparkmirror.topology.select import TopicSelector
 from tests.support.flow_text import flow_of
 
@@ -34,3 +34,11 @@ def test_all_others_stay(made: dict[str, str], source: set[str], target: set[str
 def test_a_topic_that_others_still_write_to_stays() -> None:
     chosen = TopicSelector.of(flow_of("topics.map=[tu]:all\n"))
     assert plan_deletes({"all": "t"}, {"u"}, {"all"}, chosen) == {}
+
+
+def test_a_topic_that_others_share_or_shared_is_not_its_source_topics_alone() -> None:
+    merging = TopicSelector.of(flow_of("topics.map=[tu]:all\n"))
+    assert find_shared(["t"], merging, (), mutual=False).keys() == {"t"}
+    assert find_shared(["t", "u"], SELECTOR, {"u"}, mutual=False).keys() == {"u"}
+    assert find_shared(["t"], SELECTOR, (), mutual=True).keys() == {"t"}
+    assert not find_shared(["t"], SELECTOR, (), mutual=False)

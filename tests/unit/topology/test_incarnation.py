@@ -10,9 +10,11 @@ from sparkmirror.topology.incarnation import (
     OTHER_LOGS,
     Place,
     TopicIds,
+    find_foreign,
     find_kept,
     find_others,
     find_unproven,
+    find_written,
     why_another,
     why_not_same,
     why_other_logs,
@@ -110,3 +112,20 @@ def test_a_copy_ends_only_with_the_topic_that_it_was_made_of(
     standings = {("x", 0): standing} if standing else {}
     found = find_kept({"x": last_id}, standings, {("x", 1): fact} if fact else {})
     assert found.keys() == ({"x"} if why else set()) and why in found.get("x", "")
+
+
+def test_logs_that_do_not_end_where_the_mirror_left_them_hold_others_records() -> None:
+    standings = {("x", 0): Standing(5, target_end=5), ("x", 1): Standing(5)}
+    remotes = {"x": "a.x"}
+    assert not find_written(remotes, {("a.x", 0): 5, ("a.x", 2): 0}, standings)
+    for number, end in [(0, 6), (0, 4), (1, 5), (2, 1)]:
+        assert "that the mirror did not write" in find_written(remotes, {("a.x", number): end}, standings)["x"]
+    assert "does not answer" in find_written(remotes, {("a.x", 0): None}, standings)["x"]
+
+
+def test_only_with_equal_offsets_a_topic_is_known_to_hold_nothing_else() -> None:
+    ids = {"x": TopicIds("s", "t")}
+    equal = Standing(5, target_end=5, source_id="s", target_id="t")
+    assert not find_foreign(ids, {("x", 0): equal}, {})
+    assert "translated" in find_foreign(ids, {("x", 0): equal, ("x", 1): equal._replace(translated="why")}, {})["x"]
+    assert find_foreign(ids, {}, {}).keys() == {"x"}
