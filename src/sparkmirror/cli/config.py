@@ -17,9 +17,10 @@ from rich.text import Text
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.demo.screen import is_lively
 from sparkmirror.config.explain import Explained, explain_flow
-from sparkmirror.config.keys.security import is_secret
+from sparkmirror.config.keys import Scope
 from sparkmirror.config.mirror import Examined, examine_file
 from sparkmirror.config.model import FlowConfig, MirrorConfig
+from sparkmirror.config.secrecy import shown_value
 from sparkmirror.errors import ConfigError
 
 WRONG_USE = 2
@@ -49,7 +50,7 @@ def config(settings: ConfigSettings) -> int:
         typer.echo(str(error), err=True)
         return WRONG_USE
     if settings.as_json:
-        print(json.dumps(document(examined.config, flows), indent=1, ensure_ascii=False))
+        print(json.dumps(document(examined, examined.config, flows), indent=1, ensure_ascii=False))
     else:
         _print_flows(examined.config, flows)
     return 0
@@ -75,7 +76,7 @@ def cells(row: Explained) -> tuple[str, ...]:
     return row.name, row.state.value, came_from, row.value or "-"
 
 
-def document(config: MirrorConfig, flows: Flows) -> dict[str, Any]:
+def document(examined: Examined, config: MirrorConfig, flows: Flows) -> dict[str, Any]:
     """`line` and `written` are null for a default."""
     return {
         "file": str(config.path),
@@ -94,7 +95,7 @@ def document(config: MirrorConfig, flows: Flows) -> dict[str, Any]:
             for name, rows in flows.items()
         },
         "heartbeats_only": [pair.name for pair in config.heartbeat_pairs],
-        "spark": {key: "********" if is_secret(key) else value for key, value in config.spark.items()},
+        "spark": {key: shown_value(key, entry) for key, entry in examined.settings.within(Scope.SPARK)},
         "not_in_force": list(config.not_in_force),
         "warnings": list(config.warnings),
     }

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparkmirror.config.findings import Findings
 
@@ -34,7 +34,7 @@ class Entry:
     """
 
     key: str
-    value: str
+    value: str = field(repr=False)  # may be a password
     line: int
     origins: tuple[Entry, ...] = ()
 
@@ -80,7 +80,7 @@ def read_properties(text: str, findings: Findings) -> list[Entry]:
         try:
             entries.append(Entry(_unescape(logical[:key_end]), _unescape(logical[value_start:]), line))
         except ValueError as error:
-            findings.error(line, str(error))
+            findings.error(line, f"{logical[:key_end]}: {error}")  # never the value, which may be a password
     return entries
 
 
@@ -142,6 +142,5 @@ def _unescape_one(found: re.Match[str]) -> str:
     if len(escaped) > 1:
         return chr(int(escaped[1:], 16))
     if escaped == "u":
-        shown = found.string[found.start() : found.start() + 6]
-        raise ValueError(f"malformed escape {shown!r}: expected four hexadecimal digits after \\u")
+        raise ValueError("malformed escape \\u: expected four hexadecimal digits after it")
     return _CONTROL.get(escaped, escaped)
