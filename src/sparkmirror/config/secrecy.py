@@ -29,6 +29,7 @@ _HARMLESS_OF_SPARK = (
     *("spark.sql.streaming.", "spark.sql.execution.", "spark.sql.adaptive.", "spark.sql.shuffle.", "spark.sql.ui."),
     *("spark.python.", "spark.pyspark.", "spark.ui.", "spark.eventLog.", "spark.log.", "spark.logConf"),
     *("spark.jars", "spark.files", "spark.archives", "spark.submit.", "spark.yarn.", "spark.kubernetes."),
+    *("spark.hadoop.hadoop.security.auth", "spark.hadoop.hadoop.rpc.protection", "spark.hadoop.fs.defaultFS"),
     *("spark.kerberos.", "spark.ssl.", "spark.authenticate", "spark.redaction."),
 )
 # What stands in them is any text: variables, and `-Dx.password=y`.
