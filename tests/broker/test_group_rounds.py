@@ -134,6 +134,7 @@ def test_the_command_shows_both_sides(pair: Pair, topic: str, tmp_path: Path) ->
     create_topic(pair.source, topic, 2)
     produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(40)))
     commit(pair.source, topic, {(topic, 0): 15, (topic, 1): 20})
+    commit(pair.source, f"{topic}\x1b]0;title\x07\rforged\nline", {(topic, 0): 15})
     with following(pair, topic, tmp_path, {"sync.group.offsets.enabled": "false"}) as mirror:
         mirror.round(1.2)
         alias = mirror.flow.source.alias
@@ -141,6 +142,8 @@ def test_the_command_shows_both_sides(pair: Pair, topic: str, tmp_path: Path) ->
         shown = run_command("groups", str(mirror.file)).stdout
         document = json.loads(run_command("groups", str(mirror.file), "--group", topic, "--json").stdout)
         nothing = run_command("groups", str(mirror.file), "--group", "other")
+    assert f"{topic}\\x1b]0;title\\x07\\rforged\\nline" in shown
+    assert all(line.isprintable() for line in shown.split("\n"))
     behind, synced = document["flows"][0]["rows"]
     assert (behind["source_offset"], behind["wanted"], behind["target_offset"], behind["source_lag"]) == (
         15,

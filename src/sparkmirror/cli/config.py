@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -10,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.demo.screen import is_lively
+from sparkmirror.cli.output import complain, draw_parts, say, say_json
 from sparkmirror.config.explain import Explained, explain_flow
 from sparkmirror.config.keys import Scope
 from sparkmirror.config.mirror import Examined, examine_file
@@ -47,10 +46,10 @@ def config(settings: ConfigSettings) -> int:
             raise ConfigError("\n".join(examined.findings.errors))
         flows = explain_flows(examined, choose_flows(examined.config, settings.flow))
     except ConfigError as error:
-        typer.echo(str(error), err=True)
+        complain(str(error))
         return WRONG_USE
     if settings.as_json:
-        print(json.dumps(document(examined, examined.config, flows), indent=1, ensure_ascii=False))
+        say_json(document(examined, examined.config, flows))
     else:
         _print_flows(examined.config, flows)
     return 0
@@ -109,8 +108,7 @@ def _print_flows(config: MirrorConfig, flows: Flows) -> None:
         widths = widths_of(COLUMNS, rows)
         title = f"{name}: " + " -> ".join(",".join(side.bootstrap_servers) for side in servers[name])
         if console is None:
-            print("\n".join([*([""] if index else []), title, *plain_lines(COLUMNS, rows, widths)]))
+            say(*([""] if index else []), title, *plain_lines(COLUMNS, rows, widths))
             continue
-        console.print(Text(("\n" if index else "") + title, style="bold"))
-        for part in draw_rows(COLUMNS, rows, widths, console.width):
-            console.print(part)
+        draw_parts(console, [Text(("\n" if index else "") + title, style="bold")])
+        draw_parts(console, draw_rows(COLUMNS, rows, widths, console.width))

@@ -23,6 +23,7 @@ from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.denial import describe_denial
 from sparkmirror.protocol import codes, fetch
+from sparkmirror.shown import LONGEST_SAID, shown
 from sparkmirror.topology.least_rights import TO_USE_TRANSACTIONS, TO_WRITE_MARKERS
 from sparkmirror.topology.right import TOPIC, Right
 
@@ -257,7 +258,7 @@ class Roster:
         if error == codes.INVALID_TIMESTAMP and self._may_raise(event.cursor, TIMESTAMPS, now):
             return
         if self._rules.errors.tolerate:
-            self._leave_out(event, f"{codes.name_of(error)} {message or ''}".rstrip(), now)
+            self._leave_out(event, f"{codes.name_of(error)} {shown(message or '', LONGEST_SAID)}".rstrip(), now)
         elif event.ready.records > 1:
             self._split(event, error, now)
         else:
