@@ -135,7 +135,9 @@ def test_the_command_shows_both_sides(pair: Pair, topic: str, tmp_path: Path) ->
     produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(40)))
     commit(pair.source, topic, {(topic, 0): 15, (topic, 1): 20})
     commit(pair.source, f"{topic}\x1b]0;title\x07\rforged\nline", {(topic, 0): 15})
-    with following(pair, topic, tmp_path, {"sync.group.offsets.enabled": "false"}) as mirror:
+    with following(
+        pair, topic, tmp_path, {"sync.group.offsets.enabled": "false", "groups": f"(?s){topic}.*"}
+    ) as mirror:
         mirror.round(1.2)
         alias = mirror.flow.source.alias
         commit(pair.target, topic, {(f"{alias}.{topic}", 1): 20})

@@ -11,6 +11,7 @@ from sparkmirror.cli.output import complain, say
 from sparkmirror.config.findings import Finding, at_line
 from sparkmirror.config.mirror import Examined, examine_file
 from sparkmirror.config.notices import idle_keys
+from sparkmirror.config.properties import shown_key
 from sparkmirror.errors import ConfigError
 from sparkmirror.shown import shown
 
@@ -47,7 +48,7 @@ def idle_lines(examined: Examined) -> Iterator[Finding]:
         line = examined.config.lines[key]
         if line not in spoken_of:
             why = "it is not in force yet" if is_known else "neither MirrorMaker 2 nor sparkmirror has such a key"
-            yield Finding(line, "warning", f"{key} changes nothing: {why}")
+            yield Finding(line, "warning", f"{shown_key(key)} changes nothing: {why}")
 
 
 def summary(examined: Examined, found: list[Finding]) -> str:
