@@ -15,7 +15,7 @@ from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.group_members import committed
 from tests.support.group_rounds import KEYS, Groups, commit, following, groups_of
-from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics, total
 from tests.support.local_mirror import LocalMirror, mirroring
 from tests.support.source_logs.markers import write_markers
 
@@ -138,8 +138,9 @@ def test_the_command_shows_both_sides(pair: Pair, topic: str, tmp_path: Path) ->
     with following(
         pair, topic, tmp_path, {"sync.group.offsets.enabled": "false", "groups": f"(?s){topic}.*"}
     ) as mirror:
-        mirror.round(1.2)
         alias = mirror.flow.source.alias
+        while not total(pair.target, f"{alias}.{topic}"):
+            mirror.round(1.2)
         commit(pair.target, topic, {(f"{alias}.{topic}", 1): 20})
         shown = run_command("groups", str(mirror.file)).stdout
         document = json.loads(run_command("groups", str(mirror.file), "--group", topic, "--json").stdout)

@@ -90,7 +90,8 @@ def _post(login: TokenLogin) -> tuple[int, bytes]:
     else:
         connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=timeout_s)
     answers_within_s = time_left(login.refreshing.read_timeout_s)
-    hurry = threading.Timer(answers_within_s, _hang_up, (connection,))
+    has_hung_up = threading.Event()
+    hurry = threading.Timer(answers_within_s, _hang_up, (connection, has_hung_up))
     try:
         connection.connect()
         connection.sock.settimeout(answers_within_s)
@@ -103,7 +104,7 @@ def _post(login: TokenLogin) -> tuple[int, bytes]:
         answer = connection.getresponse()
         return answer.status, answer.read(MOST_BYTES)
     except (OSError, http.client.HTTPException):
-        if hurry.finished.is_set():
+        if has_hung_up.is_set():
             raise TimeoutError from None
         raise
     finally:
@@ -111,8 +112,9 @@ def _post(login: TokenLogin) -> tuple[int, bytes]:
         connection.close()
 
 
-def _hang_up(connection: http.client.HTTPConnection) -> None:
+def _hang_up(connection: http.client.HTTPConnection, has_hung_up: threading.Event) -> None:
     """On who sends a byte now and then: each of them comes in time, and all others wait for the lock."""
+    has_hung_up.set()
     with contextlib.suppress(OSError, AttributeError):
         socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)  # under TLS, which who reads still needs
 
