@@ -72,6 +72,6 @@ TARGETS = [
         ],
         (ConnectionLostError,),
     ),
-    Target("shown text", _show_text, _TEXTS, ()),
-    Target("matched name", _match_name, [*_TEXTS, b"-", b"a", b"a-x"], ()),
+    Target("shown_text", _show_text, _TEXTS, ()),
+    Target("matched_name", _match_name, [*_TEXTS, b"-", b"a", b"a-x"], ()),
 ]

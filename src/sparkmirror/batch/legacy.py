@@ -74,18 +74,28 @@ def read_legacy_records(messages: Buffer, *, max_bytes: int = MAX_OUTPUT_BYTES) 
     return list(walk_legacy_records(messages, max_bytes=max_bytes))
 
 
-def split_messages(messages: memoryview, size: int) -> Iterator[memoryview]:
-    """The same in parts of about `size` bytes, of whole messages each."""
+def split_messages(messages: memoryview, size: int) -> list[memoryview]:
+    """The same in parts of about `size` bytes, of whole messages each.
+
+    If they are out of order none is taken: what seems to be a hole between two of them may be none.
+    """
+    parts = []
     start = at = 0
-    while at < len(messages):
-        if len(messages) - at < _PREFIX.size:
-            break
+    before = -1
+    while len(messages) - at >= _PREFIX.size:
+        offset = _I64.unpack_from(messages, at)[0]
+        if offset <= before:
+            raise _out_of_order(offset, before)
+        before = offset
         at += _SIZE_FROM + max(0, _I32.unpack_from(messages, at + 8)[0])
         if at - start >= size:
-            yield messages[start:at]
+            parts.append(messages[start:at])
             start = at
-    if start < len(messages):
-        yield messages[start:]
+    return [*parts, messages[start:]] if start < len(messages) else parts
+
+
+def _out_of_order(offset: int, before: int) -> ProtocolError:
+    return ProtocolError(f"offset {offset} stands after {before} in a message set")
 
 
 def walk_legacy_records(
@@ -106,7 +116,7 @@ def walk_legacy_records(
             found = _read_inner(message, inner)
         for record in found:
             if record.offset <= before:
-                raise ProtocolError(f"offset {record.offset} stands after {before} in a message set")
+                raise _out_of_order(record.offset, before)
             before = record.offset
             yield record
 

@@ -25,6 +25,7 @@ import re2
 LONGEST_TRIED = 249
 _SPACE = r"\t-\r "
 _AT_END = re.compile(r"\)*(\||\Z)")
+_HALF = re.compile("[\ud800-\udfff]")  # of a character; no broker sends one
 _FOLDING = re.compile(r"\(\?[a-z]*i")
 # The long s and the Kelvin sign; what stands for them is a letter of nobody's.
 _FOLDED = str.maketrans("\u017f\u212a", "\ue000\ue000")
@@ -57,7 +58,9 @@ class NamePattern:
 
     def fullmatch(self, name: str) -> Any:
         """A match, whose groups are those of `re`, or None."""
-        if self._linear is not None:
+        if self._linear is not None and name.isascii():
+            return self._linear.fullmatch(name)
+        if self._linear is not None and _HALF.search(name) is None:
             return self._linear.fullmatch(name.translate(_FOLDED) if self._folds else name)
         return self._tried.fullmatch(name) if len(name) <= LONGEST_TRIED else None
 

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from sparkmirror.copy.lease import ROW_ATTEMPTS
 from sparkmirror.errors import SetupError
-from sparkmirror.pipeline.spark_guard import at_launch, hide_values, plan_guards
+from sparkmirror.pipeline.spark_guard import REDACTION, at_launch, hide_values, plan_guards
 
 TASK_FAILURES = ROW_ATTEMPTS
 SPARE_SLOTS = 2
@@ -101,6 +101,8 @@ def start_spark(user: Mapping[str, str], leases: int, workspace: Path) -> SparkS
             gateway = launch_gateway(  # type: ignore[no-untyped-call]
                 arguments, {"stderr": log, "stdout": log, "start_new_session": True}
             )
+        if machines := gateway.jvm.System.getProperty(REDACTION):  # of spark-defaults.conf
+            conf.set(REDACTION, f"{settings[REDACTION]}|{machines}")
         return SparkSession(SparkContext(conf=conf, gateway=gateway))
     except (Py4JJavaError, PySparkRuntimeError) as error:
         said = hide_values(_cause(error, log_path), settings)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from sparkmirror.config.secrecy import MASK, is_secret, shown_url
 
 AUTHENTICATE, SECRET = "spark.authenticate", "spark.authenticate.secret"
-_REDACTION = "spark.redaction.regex"
+REDACTION = "spark.redaction.regex"
 _HADOOP = "spark.hadoop."
 _AT_LAUNCH = (
     *("spark.master", "spark.app.name", "spark.driver.", "spark.jars", "spark.files", "spark.archives"),
@@ -31,16 +31,21 @@ _LEAST_HIDDEN = 4  # characters; shorter ones are in every text
 
 
 def plan_guards(user: Mapping[str, str], master: str) -> dict[str, str]:
-    """Defaults, and the user's own redaction with ours beside it."""
+    """Defaults, and the user's own redaction with ours beside it.
+
+    Where nobody said a secret here, `spark-defaults.conf` of the machine may: then its word counts.
+    """
     knows_secret = SECRET in user or bool(_MAKES_SECRET.fullmatch(master))
     names = sorted(key.removeprefix(_HADOOP) for key in user if is_secret(key))
     patterns = [_SECRET_NAMES, *(f"^(spark[.]hadoop[.])?{re.escape(name)}$" for name in names)]
-    if _REDACTION in user:
-        patterns.append(user[_REDACTION])
+    if REDACTION in user:
+        patterns.append(user[REDACTION])
+    asks = {AUTHENTICATE: "true"} if knows_secret else {}
     return {
-        AUTHENTICATE: user.get(AUTHENTICATE, str(knows_secret).lower()),
+        **asks,
+        **{key: value for key, value in user.items() if key == AUTHENTICATE},
         "spark.ui.killEnabled": user.get("spark.ui.killEnabled", "false"),
-        _REDACTION: "|".join(patterns),
+        REDACTION: "|".join(patterns),
     }
 
 
