@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 from rich.text import Text
 
+from sparkmirror.cli import output
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.output import complain, draw_parts, say, say_json
 from sparkmirror.control.log import JsonFormatter, TextFormatter
@@ -64,3 +67,15 @@ def test_whatever_is_logged_is_one_safe_line(formatter: logging.Formatter) -> No
     assert line.isprintable() and "owned" in line
     if isinstance(formatter, JsonFormatter):
         assert json.loads(line)["traceback"].endswith(f"ValueError: {EVIL}\n")
+
+
+def test_no_command_says_anything_by_another_way() -> None:
+    """The demo's text is its own, `check` colours a word, and versions come from this machine."""
+    allowed = {"output.py", "check.py", "main.py"}
+    folder = Path(output.__file__).parent
+    found = [
+        path.name
+        for path in folder.glob("*.py")
+        if re.search(r"\b(?<!console\.)print\(|typer\.echo\(", path.read_text())
+    ]
+    assert set(found) <= allowed
