@@ -13,7 +13,14 @@ from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.kafka_client import await_condition, create_topic, produce, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
-from tests.support.mirror_traces import all_files, all_of_mirror, desk_variables, environments, shown_by_spark
+from tests.support.mirror_traces import (
+    all_files,
+    all_of_mirror,
+    core_limit,
+    desk_variables,
+    environments,
+    shown_by_spark,
+)
 from tests.support.planted import plant
 from tests.support.tls import PASSWORD, Secured
 
@@ -67,6 +74,7 @@ def test_no_secret_is_seen_anywhere(
         await_condition(lambda: mirror.status()["records"] >= RECORDS, "the status", 60)
         tokens = {value.encode() for process in mirror.tree() for value in desk_variables(process.pid)}
         around = environments(mirror)
+        dumps = {process.pid: core_limit(process.pid) for process in mirror.tree()}
         seen = all_of_mirror(mirror) | dict(all_files(scratch))
         file = str(mirror.file)
         for command in (
@@ -83,6 +91,7 @@ def test_no_secret_is_seen_anywhere(
         assert mirror.terminate()[0] == 0
         seen |= {"log": mirror.log().encode(), "status file": mirror.status_file.read_bytes()}
         seen |= dict(all_files(scratch))
+    assert set(dumps.values()) == {"0"}, "memory is written to no file"
     assert len(tokens) == 1, "the desk's key is in the environment of Python workers"
     print(f"{path}: {len(seen)} texts, {sum(map(len, seen.values())):,} bytes")
     assert any(name.startswith(str(scratch / "events")) for name in seen)

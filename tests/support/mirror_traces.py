@@ -55,6 +55,15 @@ def environments(mirror: MirrorProcess) -> dict[str, bytes]:
     return found
 
 
+def core_limit(pid: int) -> str:
+    """How large a core dump of a process can be made; 0 for one that has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+    except OSError:
+        return "0"
+    return next(line.split()[5] for line in lines if line.startswith("Max core file size"))
+
+
 def get(url: str) -> str:
     with urllib.request.urlopen(url, timeout=30) as answer:
         return str(answer.read().decode(errors="replace"))
