@@ -34,7 +34,7 @@ def shown_by_spark(folder: Path) -> dict[str, str]:
 
 def all_of_mirror(mirror: MirrorProcess) -> dict[str, bytes]:
     """While it runs: the UI, command lines, log and status file."""
-    page = re.findall(r"UI at (http://\S+)", mirror.log())[-1]
+    page = re.findall(r'UI at (http://[^\s"]+)', mirror.log())[-1]
     await_condition(lambda: len(json.loads(get(f"{page}/api/v1/applications"))) == 1, "the UI", 60)
     seen = {f"UI {name}": text.encode() for name, text in all_of_ui(page)}
     for process in mirror.tree():
