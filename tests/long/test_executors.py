@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import Pair
@@ -131,7 +133,10 @@ def test_a_cluster_that_asks_for_a_secret_lets_the_mirror_in_and_no_process_name
         with MirrorProcess(text) as mirror:
             await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) == 500, "it", 180)
             processes = [*mirror.tree(), *cluster.processes()]
-            lines = [" ".join(process.cmdline()) for process in processes]
+            lines = []
+            for process in processes:
+                with contextlib.suppress(psutil.Error):  # it has ended
+                    lines.append(" ".join(process.cmdline()))
             assert any("CoarseGrainedExecutorBackend" in line for line in lines)
             assert [line for line in lines if secret in line] == []
             assert mirror.terminate()[0] == 0
