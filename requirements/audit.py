@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,16 +27,28 @@ def main() -> int:
     try:
         packages = json.loads(ran.stdout)["dependencies"]
     except ValueError:
-        print(f"pins were not audited: {(ran.stderr.strip().splitlines() or ['pip-audit says nothing'])[-1]}")
-        return 0
+        return _not_audited((ran.stderr.strip().splitlines() or ["pip-audit says nothing"])[-1])
     audited = [package for package in packages if "skip_reason" not in package]
     for package in audited:
         for found in package["vulns"]:
             fixed = ", ".join(found["fix_versions"]) or "none yet"
             print(f"{package['name']} {package['version']}: {found['id']}, fixed in {fixed}")
-    if not audited:
-        print("pins were not audited: the service that knows vulnerabilities has none of them")
-    return int(any(package["vulns"] for package in audited))
+    if any(package["vulns"] for package in audited):
+        return 1
+    if len(audited) < len(packages):
+        left = [package["name"] for package in packages if "skip_reason" in package]
+        return _not_audited(f"the service that knows vulnerabilities does not know {', '.join(left)}")
+    print(f"{len(audited)} pins have no known vulnerability")
+    return 0
+
+
+def _not_audited(why: str) -> int:
+    """Said so that nobody misses it. Where a build must not pass by it, AUDIT=required is set."""
+    is_required = os.environ.get("AUDIT") == "required"
+    if os.environ.get("GITHUB_ACTIONS"):
+        print(f"::{'error' if is_required else 'warning'} title=pins were not audited::{why}")
+    print(f"{'ERROR' if is_required else 'WARNING'}: pins were NOT audited: {why}", file=sys.stderr)
+    return int(is_required)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.group_members import committed
 from tests.support.group_rounds import KEYS, Groups, commit, following, groups_of
-from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics, total
 from tests.support.local_mirror import LocalMirror, mirroring
 from tests.support.source_logs.markers import write_markers
 
@@ -134,13 +134,19 @@ def test_the_command_shows_both_sides(pair: Pair, topic: str, tmp_path: Path) ->
     create_topic(pair.source, topic, 2)
     produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(40)))
     commit(pair.source, topic, {(topic, 0): 15, (topic, 1): 20})
-    with following(pair, topic, tmp_path, {"sync.group.offsets.enabled": "false"}) as mirror:
-        mirror.round(1.2)
+    commit(pair.source, f"{topic}\x1b]0;title\x07\rforged\nline", {(topic, 0): 15})
+    with following(
+        pair, topic, tmp_path, {"sync.group.offsets.enabled": "false", "groups": f"(?s){topic}.*"}
+    ) as mirror:
         alias = mirror.flow.source.alias
+        while not total(pair.target, f"{alias}.{topic}"):
+            mirror.round(1.2)
         commit(pair.target, topic, {(f"{alias}.{topic}", 1): 20})
         shown = run_command("groups", str(mirror.file)).stdout
         document = json.loads(run_command("groups", str(mirror.file), "--group", topic, "--json").stdout)
         nothing = run_command("groups", str(mirror.file), "--group", "other")
+    assert f"{topic}\\x1b]0;title\\x07\\rforged\\nline" in shown
+    assert all(line.isprintable() for line in shown.split("\n"))
     behind, synced = document["flows"][0]["rows"]
     assert (behind["source_offset"], behind["wanted"], behind["target_offset"], behind["source_lag"]) == (
         15,

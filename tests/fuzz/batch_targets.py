@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from unittest import mock
 
 import numpy as np
 from awscrt.checksums import crc32c
@@ -15,6 +16,7 @@ from sparkmirror.batch.header import HEADER_BYTES, has_valid_crc, read_header, s
 from sparkmirror.batch.legacy import LegacyRecord, read_legacy_records
 from sparkmirror.batch.records import read_keyed_records
 from sparkmirror.batch.scan import scan_batches
+from sparkmirror.copy import queue as copy_queue
 from sparkmirror.copy.queue import CopyQueue
 from sparkmirror.errors import ProtocolError
 from sparkmirror.protocol.fetch import FetchedPartition
@@ -140,6 +142,35 @@ def _queue(data: bytes) -> None:
     queue.add(FetchedPartition("t", 0, 0, END, END, 0, ((1, 0), (2, 5)), -1, memoryview(fetched)), None)
 
 
+def _queue_in_steps(data: bytes) -> None:
+    """The same where each batch that is opened ends the step: no record more or less than all at once."""
+    whole = _outcome(data)
+    with (
+        mock.patch.object(copy_queue, "MOST_OPENED_BYTES", 0),
+        mock.patch.object(copy_queue, "MERGE_BYTES", 1),
+        mock.patch.object(copy_queue, "LEGACY_BYTES", 1),
+    ):
+        assert _outcome(data) == whole
+    if whole is None:
+        raise ProtocolError("refused")
+
+
+def _outcome(data: bytes) -> tuple[int, int, int] | None:
+    """Where the queue stands at the end of a fetch, or None where it is refused."""
+    queue = CopyQueue(4711)
+    queue.restart(0, 0)
+    fetched = _with_batch_checksums(data)
+    before = -1
+    while queue.position > before:
+        before = queue.position
+        try:
+            answer = FetchedPartition("t", 0, 0, END, END, 0, ((1, 0), (2, 5)), -1, memoryview(bytearray(fetched)))
+            queue.add(answer, None)
+        except ProtocolError:
+            return None
+    return queue.position, queue.sequence, queue.held_records
+
+
 def _read_rows(data: bytes) -> None:
     """A fetch on its way to rows."""
     fetched = memoryview(_with_batch_checksums(data))
@@ -167,6 +198,7 @@ def _with_batch_checksums(data: bytes) -> bytes:
 
 TARGETS = [
     Target("copy_queue", _queue, _queue_inputs()),
+    Target("copy_queue_in_steps", _queue_in_steps, _queue_inputs()),
     Target("decode_fetch", _read_rows, _queue_inputs()),
     Target("split_batches", _split, _golden("*-few*.bin")),
     Target("codec", _decompress, _codec_inputs()),

@@ -8,6 +8,7 @@ from tests.fuzz import (
     group_targets,
     internal_targets,
     login_targets,
+    name_targets,
     protocol_targets,
     response_targets,
     store_targets,
@@ -24,5 +25,6 @@ TARGETS = {
         *internal_targets.TARGETS,
         *store_targets.TARGETS,
         *login_targets.TARGETS,
+        *name_targets.TARGETS,
     )
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import Pair
@@ -116,6 +118,33 @@ def test_what_slots_are_left_are_used_at_once(
 
 
 @pytest.mark.timeout(400)
+def test_a_cluster_that_asks_for_a_secret_lets_the_mirror_in_and_no_process_names_it(
+    pair: Pair, topic: str, tmp_path: Path
+) -> None:
+    secret = f"between-{topic}"
+    create_topic(pair.source, topic, 2)
+    produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(500)))
+    remote = f"{topic[-6:]}.{topic}"
+    cluster = Standalone(tmp_path, secret)
+    try:
+        cluster.start(1)
+        extra = {"spark.master": cluster.url, **ON_LOOPBACK, "spark.authenticate.secret": secret}
+        text = properties(pair.source, pair.target, topic, extra, alias=topic[-6:])
+        with MirrorProcess(text) as mirror:
+            await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) == 500, "it", 180)
+            processes = [*mirror.tree(), *cluster.processes()]
+            lines = []
+            for process in processes:
+                with contextlib.suppress(psutil.Error):  # it has ended
+                    lines.append(" ".join(process.cmdline()))
+            assert any("CoarseGrainedExecutorBackend" in line for line in lines)
+            assert [line for line in lines if secret in line] == []
+            assert mirror.terminate()[0] == 0
+    finally:
+        cluster.stop()
+
+
+@pytest.mark.timeout(300)
 def test_a_single_core_is_a_single_slot(pair: Pair, topic: str, tmp_path: Path) -> None:
     cluster = Standalone(tmp_path)
     create_topic(pair.source, topic, 4)

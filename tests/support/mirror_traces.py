@@ -34,13 +34,34 @@ def shown_by_spark(folder: Path) -> dict[str, str]:
 
 def all_of_mirror(mirror: MirrorProcess) -> dict[str, bytes]:
     """While it runs: the UI, command lines, log and status file."""
-    page = re.findall(r"UI at (http://\S+)", mirror.log())[-1]
-    await_condition(lambda: len(json.loads(get(f"{page}/api/v1/applications"))) == 1, "the UI", 30)
+    page = re.findall(r'UI at (http://[^\s"]+)', mirror.log())[-1]
+    await_condition(lambda: len(json.loads(get(f"{page}/api/v1/applications"))) == 1, "the UI", 60)
     seen = {f"UI {name}": text.encode() for name, text in all_of_ui(page)}
     for process in mirror.tree():
         with contextlib.suppress(psutil.Error):  # it has ended
             seen[f"command {process.pid}"] = " ".join(process.cmdline()).encode()
     return seen | {"log": mirror.log().encode(), "status file": mirror.status_file.read_bytes()}
+
+
+def environments(mirror: MirrorProcess) -> dict[str, bytes]:
+    """Of all its processes, without what each of them is given by the desk."""
+    found = {}
+    for process in mirror.tree():
+        with contextlib.suppress(OSError):
+            given = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+            found[f"environment {process.pid}"] = b"\0".join(
+                each for each in given if not each.startswith(KEY_VARIABLE.encode())
+            )
+    return found
+
+
+def core_limit(pid: int) -> str:
+    """How large a core dump of a process can be made; 0 for one that has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+    except OSError:
+        return "0"
+    return next(line.split()[5] for line in lines if line.startswith("Max core file size"))
 
 
 def get(url: str) -> str:

@@ -28,8 +28,14 @@ ON_LOOPBACK = {
 class Standalone:
     """One master, which can come back, and workers that are executors' parents."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, secret: str = "") -> None:
+        """`secret`: without it nobody is let in."""
         self._folder = folder
+        self._settings = folder / "settings"
+        self._settings.mkdir()
+        if secret:
+            lines = f"spark.authenticate true\nspark.authenticate.secret {secret}\n"
+            (self._settings / "spark-defaults.conf").write_text(lines)
         self._port = reserve_port()
         self._master: subprocess.Popen[bytes] | None = None
         self._workers: list[subprocess.Popen[bytes]] = []
@@ -71,6 +77,7 @@ class Standalone:
     def _spawn(self, name: str, *words: str) -> subprocess.Popen[bytes]:
         kept = f"-Dspark.deploy.recoveryMode=FILESYSTEM -Dspark.deploy.recoveryDirectory={self._folder / 'kept'}"
         environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(SPARK_HOME)}
+        environment |= {"SPARK_CONF_DIR": str(self._settings)}
         environment |= {"SPARK_DAEMON_JAVA_OPTS": kept}
         command = [str(SPARK_HOME / "bin" / "spark-class"), *words]
         with (self._folder / f"{name}.log").open("ab") as log:
@@ -85,6 +92,11 @@ class Standalone:
                     if any("CoarseGrainedExecutorBackend" in word for word in child.cmdline()):
                         found.append(child)
         return found
+
+    def processes(self) -> list[psutil.Process]:
+        """All that are there now."""
+        roots = [process for process in (self._master, *self._workers) if process is not None]
+        return [each for root in roots for each in (psutil.Process(root.pid), *_children(root))]
 
     def workers(self) -> list[psutil.Process]:
         return [psutil.Process(process.pid) for process in self._workers]

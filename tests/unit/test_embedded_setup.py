@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import socket
 import struct
 from pathlib import Path
 
 import pytest
 
+from sparkmirror.embedded import maven
 from sparkmirror.embedded.distribution import cache_root, prepare
 from sparkmirror.embedded.guard import Guard
 from sparkmirror.embedded.java import find_java, parse_major
 from sparkmirror.embedded.logfile import LogFollower, read_tail
-from sparkmirror.embedded.maven import fetch_jars, parse_jar
+from sparkmirror.embedded.maven import check_jars, fetch_jars, parse_jar
 from sparkmirror.embedded.ports import HOST, ReservedPort, reserve_port
 from sparkmirror.embedded.probe import read_broker_ids
+from sparkmirror.embedded.versions import VERSIONS
 from sparkmirror.errors import SetupError
 
 
@@ -71,6 +75,26 @@ def test_missing_maven_says_what_to_install(bare: Path, tmp_path: Path) -> None:
             fetch_jars(bare / "pom.xml", "4.3.1", work / "jars", guard, work, lambda _: None)
     finally:
         guard.close()
+
+
+def test_jars_that_are_not_the_pinned_ones_are_refused(tmp_path: Path) -> None:
+    for name in ("a.jar", "b.jar"):
+        (tmp_path / name).write_bytes(name.encode())
+    pins = "".join(f"{hashlib.sha256(name.encode()).hexdigest()}  {name}\n" for name in ("a.jar", "b.jar"))
+    check_jars(tmp_path, pins)
+    (tmp_path / "c.jar").touch()
+    (tmp_path / "b.jar").write_bytes(b"other")
+    with pytest.raises(SetupError, match=r"none was run: b\.jar, c\.jar"):
+        check_jars(tmp_path, pins)
+    with pytest.raises(SetupError, match=r"a\.jar"):
+        check_jars(tmp_path / "nothing", pins)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_version_s_jars_are_pinned(version: str) -> None:
+    pins = Path(maven.__file__).with_name(f"jars-{version}.sha256").read_text().splitlines()
+    assert all(re.fullmatch(r"[0-9a-f]{64}  [\w.-]+\.jar", line) for line in pins)
+    assert any(line.endswith(f"-{version}.jar") and "  kafka" in line for line in pins)
 
 
 def test_unknown_kafka_version_is_refused() -> None:

@@ -13,7 +13,7 @@ from sparkmirror.batch.codec import MAX_OUTPUT_BYTES, compress, decompress
 from sparkmirror.batch.damage import refuse_damaged
 from sparkmirror.batch.header import CRC_FROM, HEADER_BYTES, LENGTH_FROM, MAGIC
 from sparkmirror.batch.kernel import Bytes, kernel
-from sparkmirror.batch.legacy import LegacyRecord, read_legacy_records
+from sparkmirror.batch.legacy import LegacyRecord, walk_legacy_records
 from sparkmirror.batch.rewrite import Run
 from sparkmirror.protocol.wire import encode_varint
 
@@ -21,7 +21,7 @@ NO_LEADER_EPOCH = -1
 _CODEC = 0x07
 _LOG_APPEND_TIME = 0x08
 # What several batches may grow to that are decompressed together. One alone may grow to more.
-_MOST_TOGETHER_BYTES = 32 << 20
+MOST_TOGETHER_BYTES = 32 << 20
 _MOST_AROUND_LEGACY = 32  # lengths, attributes, both deltas, no headers
 
 # base offset, length, leader epoch, magic, CRC, then from the attributes on: see `batch.header`
@@ -29,33 +29,54 @@ _FRONT = struct.Struct(">qiibI")
 _BACK = struct.Struct(">hiqqqhii")
 
 
-def rebuild(data: Bytes, rows: scan.Table, *, keep_first: int, keep_end: int, limit: int) -> list[tuple[Run, int]]:
-    """The records of some batches of one codec, as runs; each with the codec that its bytes have."""
+def rebuild(
+    data: Bytes, rows: scan.Table, *, keep_first: int, keep_end: int, limit: int, max_bytes: int = MAX_OUTPUT_BYTES
+) -> tuple[list[tuple[Run, int]], int]:
+    """The records of some batches of one codec, as runs; each with the codec that its bytes have.
+
+    `max_bytes`: what one of them may grow to. Also what they have grown to.
+    """
     refuse_damaged(data, rows)
     codec = int(rows[0, scan.ATTRIBUTES]) & _CODEC
     sections = np.empty((len(rows), rewrite.SECTION_COLUMNS), np.int64)
     describe_sections(rows, sections)
     if codec:
-        data = decompress_sections(codec, data, sections)
+        data = decompress_sections(codec, data, sections, max_bytes)
     runs = rewrite.rewrite_records(data, sections, keep_first=keep_first, keep_end=keep_end, limit=limit)
-    return [(_compressed(codec, run), codec) if codec else (run, 0) for run in runs]
+    if not codec:
+        return [(run, 0) for run in runs], 0
+    return [(_compressed(codec, run), codec) for run in runs], len(data)
 
 
-def rebuild_legacy(messages: memoryview, *, keep_first: int, keep_end: int | None, limit: int) -> list[tuple[Run, int]]:
-    """Messages of formats 0 and 1 as runs of format 2, uncompressed."""
+def rebuild_legacy(
+    messages: memoryview,
+    *,
+    after: int = -1,
+    keep_first: int,
+    keep_end: int | None,
+    limit: int,
+    max_bytes: int = MAX_OUTPUT_BYTES,
+) -> list[tuple[Run, int]]:
+    """Messages of formats 0 and 1 as runs of format 2, uncompressed.
+
+    `after`: the offset before the first. `max_bytes`: what all of them may grow to.
+    """
     stop = keep_end if keep_end is not None else 1 << 62
-    runs: list[list[LegacyRecord]] = []
-    size = 0
-    for record in read_legacy_records(messages):
+    runs: list[tuple[Run, int]] = []
+    run: list[LegacyRecord] = []
+    size = HEADER_BYTES
+    for record in walk_legacy_records(messages, after=after, max_bytes=max_bytes):
         if not keep_first <= record.offset < stop:
             continue
         takes = _MOST_AROUND_LEGACY + len(record.key or b"") + len(record.value or b"")
-        if not runs or record.offset != runs[-1][-1].offset + 1 or size + takes > limit:
-            runs.append([])
-            size = HEADER_BYTES
-        runs[-1].append(record)
+        if run and (record.offset != run[-1].offset + 1 or size + takes > limit):
+            runs.append((_encode_run(run), 0))
+            run, size = [], HEADER_BYTES
+        run.append(record)
         size += takes
-    return [(_encode_run(records), 0) for records in runs]
+    if run:
+        runs.append((_encode_run(run), 0))
+    return runs
 
 
 def seal(run: Run, codec: int, producer_id: int, epoch: int, sequence: int) -> memoryview:
@@ -92,10 +113,10 @@ def describe_sections(rows: scan.Table, sections: rewrite.Table) -> None:
         section[rewrite.FIXED_TIMESTAMP] = row[scan.MAX_TIMESTAMP] if is_fixed else rewrite.NOT_FIXED
 
 
-def decompress_sections(codec: int, data: Bytes, sections: rewrite.Table) -> Bytes:
+def decompress_sections(codec: int, data: Bytes, sections: rewrite.Table, max_bytes: int = MAX_OUTPUT_BYTES) -> Bytes:
     """The plain records of all sections one after the other; the table is told where they are now."""
     view = data.data
-    left = MAX_OUTPUT_BYTES if len(sections) == 1 else _MOST_TOGETHER_BYTES
+    left = max_bytes if len(sections) == 1 else min(max_bytes, MOST_TOGETHER_BYTES)
     plain = []
     for start, end in sections[:, :2].tolist():
         plain.append(decompress(codec, view[start:end], max_bytes=left))

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sparkmirror.batch import lz4_frame
@@ -31,6 +31,8 @@ from sparkmirror.errors import ProtocolError
 from sparkmirror.protocol.produce import Buffer
 
 NO_TIMESTAMP = -1
+# What a compressed message may grow to. Each record in it becomes an object, which takes seven times as much.
+MOST_OF_WRAPPER = 32 << 20
 
 _CODEC = 0x07
 _LOG_APPEND_TIME = 0x08
@@ -67,21 +69,56 @@ class _Message(NamedTuple):
         return self.magic == 1 and bool(self.attributes & _LOG_APPEND_TIME)
 
 
-def read_legacy_records(messages: Buffer, *, max_bytes: int = 4 * MAX_OUTPUT_BYTES) -> list[LegacyRecord]:
+def read_legacy_records(messages: Buffer, *, max_bytes: int = MAX_OUTPUT_BYTES) -> list[LegacyRecord]:
+    """All of them at once."""
+    return list(walk_legacy_records(messages, max_bytes=max_bytes))
+
+
+def split_messages(messages: memoryview, size: int) -> list[memoryview]:
+    """The same in parts of about `size` bytes, of whole messages each.
+
+    If they are out of order none is taken: what seems to be a hole between two of them may be none.
+    """
+    parts = []
+    start = at = 0
+    before = -1
+    while len(messages) - at >= _PREFIX.size:
+        offset = _I64.unpack_from(messages, at)[0]
+        if offset <= before:
+            raise _out_of_order(offset, before)
+        before = offset
+        at += _SIZE_FROM + max(0, _I32.unpack_from(messages, at + 8)[0])
+        if at - start >= size:
+            parts.append(messages[start:at])
+            start = at
+    return [*parts, messages[start:]] if start < len(messages) else parts
+
+
+def _out_of_order(offset: int, before: int) -> ProtocolError:
+    return ProtocolError(f"offset {offset} stands after {before} in a message set")
+
+
+def walk_legacy_records(
+    messages: Buffer, *, after: int = -1, max_bytes: int = MAX_OUTPUT_BYTES
+) -> Iterator[LegacyRecord]:
     """The records of whole messages, unwrapped; a timestamp of -1 where the format has none.
 
-    `max_bytes` bounds what all wrappers of a fetch may grow to together, and each is bound as a batch is.
+    All of them stand `after` an offset. `max_bytes` bounds what all wrappers may grow to together.
     """
-    records: list[LegacyRecord] = []
+    before = after
     for message in _read_messages(memoryview(messages)):
+        found: Iterable[LegacyRecord]
         if message.codec == NONE:
-            records.append(_as_record(message, message.offset, message.timestamp))
+            found = (_as_record(message, message.offset, message.timestamp),)
         else:
-            inner = _open_wrapper(message, min(max_bytes, MAX_OUTPUT_BYTES))
+            inner = _open_wrapper(message, min(max_bytes, MOST_OF_WRAPPER))
             max_bytes -= len(inner)
-            records.extend(_read_inner(message, inner))
-    _check_order(records)
-    return records
+            found = _read_inner(message, inner)
+        for record in found:
+            if record.offset <= before:
+                raise _out_of_order(record.offset, before)
+            before = record.offset
+            yield record
 
 
 def _open_wrapper(wrapper: _Message, max_bytes: int) -> memoryview:
@@ -161,11 +198,3 @@ def _as_record(message: _Message, offset: int, timestamp: int) -> LegacyRecord:
     key = None if message.key is None else bytes(message.key)
     value = None if message.value is None else bytes(message.value)
     return LegacyRecord(offset, timestamp, key, value)
-
-
-def _check_order(records: list[LegacyRecord]) -> None:
-    before = -1
-    for record in records:
-        if record.offset <= before:
-            raise ProtocolError(f"offset {record.offset} stands after {before} in a message set")
-        before = record.offset

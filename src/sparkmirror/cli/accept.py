@@ -11,6 +11,7 @@ import typer
 
 from sparkmirror.cli.flows import choose_flow
 from sparkmirror.cli.options import guarded
+from sparkmirror.cli.output import say
 from sparkmirror.cli.patience import telling
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.control.accept import MEANINGS, Acceptor, Lost, Outcome
@@ -51,8 +52,7 @@ def _accept(settings: AcceptSettings, acceptor: Acceptor) -> int:
     acceptor.require_running()
     facts = acceptor.find(settings.places)
     for (topic, partition), fact in facts.items():
-        print(f"{topic}-{partition} stands still for {one_line(fact.said)}")
-        print(f"  it {MEANINGS[fact.name]}")
+        say(f"{topic}-{partition} stands still for {one_line(fact.said)}", f"  it {MEANINGS[fact.name]}")
     if not settings.yes and not typer.confirm("Accept that?"):
         return NOT_WHOLE
     with telling("the driver is told ...") as tell:
@@ -65,9 +65,9 @@ def _remirror(settings: AcceptSettings, acceptor: Acceptor) -> int:
     copies = [acceptor.find_copy(topic) for topic in settings.places]
     for copy in copies:
         pair = copy.pair
-        print(f"{pair.remote} is deleted, made anew and mirrored from the start of {pair.topic}; other topics run on")
+        say(f"{pair.remote} is deleted, made anew and mirrored from the start of {pair.topic}; other topics run on")
         for line in lost_lines(acceptor.find_lost(copy)):
-            print(f"  {line}")
+            say(f"  {line}")
     if not settings.yes and not typer.confirm("Go on?"):
         return NOT_WHOLE
     with telling("the driver is told ...") as tell:
@@ -84,7 +84,7 @@ def lost_lines(lost: Iterable[Lost]) -> Iterator[str]:
 def _show(outcomes: Iterable[Outcome]) -> int:
     code = 0
     for outcome in outcomes:
-        print(outcome_text(outcome))
+        say(outcome_text(outcome))
         code = code if outcome.goes_on else NOT_WHOLE
     return code
 

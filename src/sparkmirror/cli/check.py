@@ -7,10 +7,13 @@ from pathlib import Path
 
 import typer
 
+from sparkmirror.cli.output import complain, say
 from sparkmirror.config.findings import Finding, at_line
 from sparkmirror.config.mirror import Examined, examine_file
 from sparkmirror.config.notices import idle_keys
+from sparkmirror.config.properties import shown_key
 from sparkmirror.errors import ConfigError
+from sparkmirror.shown import shown
 
 WRONG_USE = 2
 _COLOURS = {"error": typer.colors.RED, "warning": typer.colors.YELLOW}
@@ -20,13 +23,13 @@ def check(file: Path) -> int:
     try:
         examined = examine_file(file)
     except ConfigError as error:
-        typer.echo(str(error), err=True)
+        complain(str(error))
         return WRONG_USE
     found = all_findings(examined)
     for finding in found:
         kind = typer.style(finding.kind, fg=_COLOURS[finding.kind], bold=True)
-        typer.echo(at_line(str(file), finding.line, f"{kind}: {finding.message}"))
-    typer.echo(f"{file}: {summary(examined, found)}")
+        typer.echo(at_line(str(file), finding.line, f"{kind}: {shown(finding.message)}"))
+    say(f"{file}: {summary(examined, found)}")
     return WRONG_USE if examined.config is None else 0
 
 
@@ -45,7 +48,7 @@ def idle_lines(examined: Examined) -> Iterator[Finding]:
         line = examined.config.lines[key]
         if line not in spoken_of:
             why = "it is not in force yet" if is_known else "neither MirrorMaker 2 nor sparkmirror has such a key"
-            yield Finding(line, "warning", f"{key} changes nothing: {why}")
+            yield Finding(line, "warning", f"{shown_key(key)} changes nothing: {why}")
 
 
 def summary(examined: Examined, found: list[Finding]) -> str:

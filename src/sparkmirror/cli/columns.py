@@ -11,6 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from sparkmirror.shown import shown
+
+LONGEST_CELL = 2000  # a name that somebody made for it must not make every row as long
 LEAST_ROOM = 32  # columns of a terminal that a long text needs beside the others
 _GAP = 2
 
@@ -33,13 +36,16 @@ class Columns:
 
 def widths_of(columns: Columns, rows: Iterable[Row]) -> list[int]:
     """So that several tables can line up."""
-    lines = [columns.heads, *rows]
+    lines = [columns.heads, *map(_cells, rows)]
     return [max(len(line[i]) for line in lines) for i in range(len(columns.heads))]
 
 
 def plain_lines(columns: Columns, rows: Sequence[Row], widths: Sequence[int]) -> list[str]:
     gap = " " * _GAP
-    padded = ([_pad(columns, i, text, widths[i]) for i, text in enumerate(line)] for line in [columns.heads, *rows])
+    padded = (
+        [_pad(columns, i, text, widths[i]) for i, text in enumerate(line)]
+        for line in [columns.heads, *map(_cells, rows)]
+    )
     return [gap.join(cells).rstrip() for cells in padded]
 
 
@@ -53,7 +59,7 @@ def draw_rows(columns: Columns, rows: Sequence[Row], widths: Sequence[int], room
     yield _table(columns, [row[:short] for row in rows], widths[:short])
     for row in rows:
         if row[-1]:
-            yield Padding(Text(f"{'-'.join(row[: columns.names])}: {row[-1]}"), (0, 0, 0, _GAP))
+            yield Padding(Text(f"{'-'.join(_cells(row[: columns.names]))}: {shown(row[-1])}"), (0, 0, 0, _GAP))
 
 
 def _table(columns: Columns, rows: Sequence[Row], widths: Sequence[int]) -> Table:
@@ -69,8 +75,12 @@ def _table(columns: Columns, rows: Sequence[Row], widths: Sequence[int]) -> Tabl
         )
     for row in rows:
         # Never markup: topics and errors may hold brackets.
-        table.add_row(*(Text(text, style=columns.styles.get(text.partition(" ")[0], "")) for text in row))
+        table.add_row(*(Text(text, style=columns.styles.get(text.partition(" ")[0], "")) for text in _cells(row)))
     return table
+
+
+def _cells(row: Row) -> list[str]:
+    return [shown(text, LONGEST_CELL) for text in row]
 
 
 def _pad(columns: Columns, index: int, text: str, width: int) -> str:

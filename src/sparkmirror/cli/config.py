@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -10,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.demo.screen import is_lively
+from sparkmirror.cli.output import complain, draw_parts, say, say_json
 from sparkmirror.config.explain import Explained, explain_flow
-from sparkmirror.config.keys.security import is_secret
+from sparkmirror.config.keys import Scope
 from sparkmirror.config.mirror import Examined, examine_file
 from sparkmirror.config.model import FlowConfig, MirrorConfig
+from sparkmirror.config.secrecy import shown_value
 from sparkmirror.errors import ConfigError
 
 WRONG_USE = 2
@@ -46,10 +46,10 @@ def config(settings: ConfigSettings) -> int:
             raise ConfigError("\n".join(examined.findings.errors))
         flows = explain_flows(examined, choose_flows(examined.config, settings.flow))
     except ConfigError as error:
-        typer.echo(str(error), err=True)
+        complain(str(error))
         return WRONG_USE
     if settings.as_json:
-        print(json.dumps(document(examined.config, flows), indent=1, ensure_ascii=False))
+        say_json(document(examined, examined.config, flows))
     else:
         _print_flows(examined.config, flows)
     return 0
@@ -75,7 +75,7 @@ def cells(row: Explained) -> tuple[str, ...]:
     return row.name, row.state.value, came_from, row.value or "-"
 
 
-def document(config: MirrorConfig, flows: Flows) -> dict[str, Any]:
+def document(examined: Examined, config: MirrorConfig, flows: Flows) -> dict[str, Any]:
     """`line` and `written` are null for a default."""
     return {
         "file": str(config.path),
@@ -94,7 +94,7 @@ def document(config: MirrorConfig, flows: Flows) -> dict[str, Any]:
             for name, rows in flows.items()
         },
         "heartbeats_only": [pair.name for pair in config.heartbeat_pairs],
-        "spark": {key: "********" if is_secret(key) else value for key, value in config.spark.items()},
+        "spark": {key: shown_value(key, entry) for key, entry in examined.settings.within(Scope.SPARK)},
         "not_in_force": list(config.not_in_force),
         "warnings": list(config.warnings),
     }
@@ -108,8 +108,7 @@ def _print_flows(config: MirrorConfig, flows: Flows) -> None:
         widths = widths_of(COLUMNS, rows)
         title = f"{name}: " + " -> ".join(",".join(side.bootstrap_servers) for side in servers[name])
         if console is None:
-            print("\n".join([*([""] if index else []), title, *plain_lines(COLUMNS, rows, widths)]))
+            say(*([""] if index else []), title, *plain_lines(COLUMNS, rows, widths))
             continue
-        console.print(Text(("\n" if index else "") + title, style="bold"))
-        for part in draw_rows(COLUMNS, rows, widths, console.width):
-            console.print(part)
+        draw_parts(console, [Text(("\n" if index else "") + title, style="bold")])
+        draw_parts(console, draw_rows(COLUMNS, rows, widths, console.width))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -11,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.demo.screen import is_lively
 from sparkmirror.cli.flows import choose_flow
+from sparkmirror.cli.output import complain, draw_parts, say, say_json
 from sparkmirror.cli.patience import telling
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.control.halt_text import halt_text
@@ -81,10 +80,10 @@ def _switch(settings: SwitchSettings, work: Callable[[Switch], Report]) -> int:
         with telling("asking the clusters ...") as tell, Switch(flow, config.flows, settings.order, tell) as switch:
             report = work(switch)
     except ConfigError as error:
-        typer.echo(str(error), err=True)
+        complain(str(error))
         return WRONG_USE
     except SparkmirrorError as error:
-        typer.echo(f"{error}; it can be run again", err=True)
+        complain(f"{error}; it can be run again")
         return UNREACHABLE
     _show(report, settings.as_json)
     return 0 if report.is_whole else NOT_WHOLE
@@ -92,13 +91,12 @@ def _switch(settings: SwitchSettings, work: Callable[[Switch], Report]) -> int:
 
 def _show(report: Report, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(document(report, time.time()), indent=1, ensure_ascii=False))
+        say_json(document(report, time.time()))
     elif is_lively(sys.stdout.isatty(), os.environ):
         console = Console(highlight=False)
-        for part in draw(report, time.time(), console.width):
-            console.print(part)
+        draw_parts(console, draw(report, time.time(), console.width))
     else:
-        print("\n".join(plain(report, time.time())))
+        say(*plain(report, time.time()))
 
 
 # -- words

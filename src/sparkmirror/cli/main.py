@@ -18,6 +18,7 @@ from sparkmirror.cli.demo import command as demo_command
 from sparkmirror.cli.options import AsJson, PickedFlow, Properties
 from sparkmirror.cli.questions import Question
 from sparkmirror.cli.version import version_text
+from sparkmirror.core_dumps import forbid_core_dumps
 
 app = typer.Typer(
     name="sparkmirror",
@@ -456,12 +457,14 @@ def demo(
 
 
 def main() -> None:
+    forbid_core_dumps()
     sys.argv[1:] = spread_clusters(sys.argv[1:])
     app()
 
 
 def connect_mirror_maker() -> None:
     """The same as `sparkmirror run`, under the name that MirrorMaker 2 has."""
+    forbid_core_dumps()
     sys.argv[1:] = ["run", *spread_clusters(sys.argv[1:])]
     app(prog_name="connect-mirror-maker")
 

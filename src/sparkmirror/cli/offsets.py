@@ -16,6 +16,7 @@ from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.demo.screen import is_lively
 from sparkmirror.cli.flows import choose_flows
 from sparkmirror.cli.options import UNREACHABLE, AsJson, PickedFlow, Properties, guarded
+from sparkmirror.cli.output import complain, draw_parts, say
 from sparkmirror.cli.patience import patience
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.config.model import FlowConfig
@@ -163,12 +164,12 @@ def _show(flows: list[FlowConfig]) -> int:
     code = 0
     for index, flow in enumerate(flows):
         if index:
-            print()
+            say("")
         try:
             with _editor(flow) as editor, patience(f"asking {flow.target.alias} ..."):
                 progress = editor.read()
         except SparkmirrorError as error:
-            print(f"{flow.name}: {error}")
+            say(f"{flow.name}: {error}")
             code = UNREACHABLE
             continue
         _print_progress(flow.name, progress)
@@ -181,11 +182,10 @@ def _print_progress(flow: str, progress: Mapping[Place, Standing]) -> None:
     widths = widths_of(COLUMNS, rows)
     if is_lively(sys.stdout.isatty(), os.environ):
         console = Console(highlight=False)
-        console.print(Text(title, style="bold"))
-        for part in draw_rows(COLUMNS, rows, widths, console.width) if rows else ():
-            console.print(part)
+        draw_parts(console, [Text(title, style="bold")])
+        draw_parts(console, draw_rows(COLUMNS, rows, widths, console.width) if rows else ())
     else:
-        print("\n".join([title, *(plain_lines(COLUMNS, rows, widths) if rows else ())]))
+        say(title, *(plain_lines(COLUMNS, rows, widths) if rows else ()))
 
 
 def progress_cells(place: Place, standing: Standing) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ def _reset(flow: FlowConfig, text: str | None, yes: bool) -> int:
             progress = editor.read()
         places = sorted(progress) if text is None else choose_places(text, progress)
         if not places:
-            print(f"{flow.name}: no progress is written")
+            say(f"{flow.name}: no progress is written")
             return 0
         if _runs(flow, editor) or not (yes or _confirmed(flow, places)):
             return REFUSED
@@ -242,7 +242,7 @@ def _apply(flow: FlowConfig, editor: ProgressEditor, plan: Mapping[Place, Standi
     for (topic, partition), standing in sorted(plan.items()):
         was = f"was {before[topic, partition].next_offset}" if (topic, partition) in before else "nothing was known"
         now = f"next source offset {standing.next_offset}" if standing else "forgotten"
-        print(f"{flow.name}: {topic}-{partition}: {now} ({was})")
+        say(f"{flow.name}: {topic}-{partition}: {now} ({was})")
     return REFUSED if _runs(flow, editor) else 0
 
 
@@ -250,7 +250,7 @@ def _runs(flow: FlowConfig, editor: ProgressEditor) -> bool:
     """Says so if it does."""
     leader = editor.running_leader()
     if leader is not None:
-        typer.echo(f"flow {flow.name} runs: {leader} leads; stop it and try again", err=True)
+        complain(f"flow {flow.name} runs: {leader} leads; stop it and try again")
     return leader is not None
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sparkmirror.cli.output import complain
 from sparkmirror.errors import ConfigError, SparkmirrorError
 
 WRONG_USE, UNREACHABLE = 2, 3
@@ -28,8 +29,8 @@ def guarded(work: Callable[[], int]) -> int:
     try:
         return work()
     except ConfigError as error:
-        typer.echo(str(error), err=True)
+        complain(str(error))
         return WRONG_USE
     except SparkmirrorError as error:
-        typer.echo(str(error), err=True)
+        complain(str(error))
         return UNREACHABLE

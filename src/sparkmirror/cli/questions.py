@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -10,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-import typer
 from rich.console import Console, RenderableType
 
 from sparkmirror.cli.demo.screen import is_lively
+from sparkmirror.cli.output import complain, draw_parts, say, say_json
 from sparkmirror.cli.patience import patience
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.config.model import MirrorConfig
@@ -50,14 +49,13 @@ def ask(question: Question, find: Callable[[MirrorConfig], Answer], showing: Sho
         with patience(waiting or f"asking the clusters of {', '.join(flow.name for flow in config.flows)} ..."):
             answer = find(config)
     except ConfigError as error:
-        typer.echo(str(error), err=True)
+        complain(str(error))
         return WRONG_USE
     if question.as_json:
-        print(json.dumps(showing.document(answer), indent=1, ensure_ascii=False))
+        say_json(showing.document(answer))
     elif is_lively(sys.stdout.isatty(), os.environ):
         console = Console(highlight=False)
-        for part in showing.draw(answer, console.width):
-            console.print(part)
+        draw_parts(console, showing.draw(answer, console.width))
     else:
-        print("\n".join(showing.plain(answer)))
+        say(*showing.plain(answer))
     return showing.exit_code(answer)

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-
+from sparkmirror.cli.output import complain
 from sparkmirror.config.mirror import load_mirror_config
 from sparkmirror.config.model import MirrorConfig
 from sparkmirror.control.address import check_stores
@@ -41,7 +40,7 @@ def run(settings: RunSettings) -> int:
     try:
         config = _check(settings)
     except ConfigError as error:
-        typer.echo(str(error), err=True)
+        complain(str(error))
         return WRONG_USE
     set_up_logging(settings.log_level, as_json=settings.log_format == "json")
     _announce(config)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,6 +13,7 @@ import typer
 from sparkmirror.cli.columns import Columns, plain_lines, widths_of
 from sparkmirror.cli.flows import choose_flow
 from sparkmirror.cli.options import AsJson, PickedFlow, Properties, guarded
+from sparkmirror.cli.output import complain, say, say_json
 from sparkmirror.cli.patience import patience
 from sparkmirror.config.mirror import load_mirror_config
 
@@ -90,15 +90,15 @@ def _export(file: Path, name: str | None, out: Path, *, dry_run: bool, as_json: 
         state = keeper.read()
     counts = {section: len(state.records(section)) for section in SECTIONS}
     if not counts[CLAIMS]:
-        typer.echo(f"{flow.name}: there is no state: it has never run, or its topics are lost", err=True)
+        complain(f"{flow.name}: there is no state: it has never run, or its topics are lost")
         return REFUSED
     if not dry_run:
         write_state_file(out, state)
     if as_json:
-        print(json.dumps(asdict(state.head) | {"out": str(out), "dry_run": dry_run, "records": counts}, indent=1))
+        say_json(asdict(state.head) | {"out": str(out), "dry_run": dry_run, "records": counts})
     else:
         said = ", ".join(f"{count} {section}" for section, count in counts.items())
-        print(f"{flow.name}: {'would write' if dry_run else 'wrote'} {out}: {said}")
+        say(f"{flow.name}: {'would write' if dry_run else 'wrote'} {out}: {said}")
     return 0
 
 
@@ -114,7 +114,7 @@ def _import(file: Path, from_file: Path, *, dry_run: bool, as_json: bool) -> int
             leader = keeper.running_leader()
             plan = keeper.plan(state, str(from_file))
         if not dry_run and leader is None and not plan.refusal:
-            leader = keeper.apply(plan, state, watch_s=keeper.watch_s, tell=lambda text: typer.echo(text, err=True))
+            leader = keeper.apply(plan, state, watch_s=keeper.watch_s, tell=complain)
     refusal = f"flow {flow.name} runs: {leader} leads; stop it and import again" if leader else plan.refusal
     if as_json:
         document = {
@@ -123,13 +123,13 @@ def _import(file: Path, from_file: Path, *, dry_run: bool, as_json: bool) -> int
             "refusal": refusal,
             "rows": [asdict(row) for row in plan.rows],
         }
-        print(json.dumps(document, indent=1, ensure_ascii=False))
+        say_json(document)
     else:
         rows = [(row.part, row.name, row.action, row.why) for row in plan.rows]
         counts = ", ".join(f"{count} {action}" for action, count in Counter(row.action for row in plan.rows).items())
-        print("\n".join([f"{flow.name}: {counts or 'nothing'}{' (dry run)' * dry_run}", *_table(rows)]))
+        say(f"{flow.name}: {counts or 'nothing'}{' (dry run)' * dry_run}", *_table(rows))
         if refusal:
-            typer.echo(refusal, err=True)
+            complain(refusal)
     return 0 if not refusal and plan.is_whole else REFUSED
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import typer
 from rich.console import RenderableType
 from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.flows import choose_flow
+from sparkmirror.cli.output import complain
 from sparkmirror.cli.questions import WRONG_USE, Question, Showing, ask
 from sparkmirror.config.model import MirrorConfig
 from sparkmirror.control.log import one_line
@@ -44,7 +44,7 @@ class TranslateSettings:
 
 def translate_offsets(settings: TranslateSettings) -> int:
     if (settings.group is None) == (settings.topic is None) or (settings.topic is None) != (settings.offset is None):
-        typer.echo("offsets translate: expected --group, or --topic with --offset", err=True)
+        complain("offsets translate: expected --group, or --topic with --offset")
         return WRONG_USE
 
     def find(config: MirrorConfig) -> Translation:

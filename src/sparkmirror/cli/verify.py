@@ -14,10 +14,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from sparkmirror.cli.demo.screen import is_lively
 from sparkmirror.cli.flows import choose_flow
+from sparkmirror.cli.output import complain, say
 from sparkmirror.cli.verify_progress import Progress, open_progress
 from sparkmirror.cli.verify_view import draw_report, plain_report
 from sparkmirror.config.mirror import load_mirror_config
@@ -52,9 +51,9 @@ def verify(settings: VerifySettings) -> int:
     try:
         return _verify(settings)
     except ConfigError as error:
-        typer.echo(str(error), err=True)
+        complain(str(error))
     except SparkmirrorError as error:
-        typer.echo(f"{error}; nothing was compared. sparkmirror doctor says what is wrong", err=True)
+        complain(f"{error}; nothing was compared. sparkmirror doctor says what is wrong")
     return NOT_COMPARED
 
 
@@ -84,7 +83,7 @@ def _stopping(progress: Progress) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         progress.close()
-        typer.echo("stopped; nothing was changed on either cluster", err=True)
+        complain("stopped; nothing was changed on either cluster")
         os._exit(130)
 
 
@@ -92,7 +91,7 @@ def _show(report: VerifyReport) -> None:
     if is_lively(sys.stdout.isatty(), os.environ):
         draw_report(report)
     else:
-        print("\n".join(plain_report(report)))
+        say(*plain_report(report))
 
 
 def _options(settings: VerifySettings) -> VerifyOptions:

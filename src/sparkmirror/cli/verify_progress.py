@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from sparkmirror.cli.demo.screen import is_lively
+from sparkmirror.cli.output import complain, draw_parts
 
 if TYPE_CHECKING:
     from sparkmirror.control.verify import Ahead
@@ -49,9 +50,9 @@ class Progress:
 
     def line(self, text: str) -> None:
         if self._live is not None:
-            self._live.console.print(Text(text))
+            draw_parts(self._live.console, [Text(text)])
         else:
-            print(text, file=sys.stderr, flush=True)
+            complain(text)
 
     def close(self) -> None:
         if self._live is not None:

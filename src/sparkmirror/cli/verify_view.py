@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
+from sparkmirror.cli.output import draw_parts
 from sparkmirror.cli.verify_progress import human_bytes
 from sparkmirror.control.log import one_line
 from sparkmirror.control.verify_report import DIFFERENT, SAME, PartitionReport, VerifyReport
@@ -24,12 +25,11 @@ COLUMNS = Columns(
 def draw_report(report: VerifyReport) -> None:
     console = Console(highlight=False, soft_wrap=True)
     rows = topic_rows(report.partitions)
-    for part in draw_rows(COLUMNS, rows, widths_of(COLUMNS, rows), console.width) if rows else ():
-        console.print(part)
-    for line in details(report):
-        console.print(Text(line))
+    if rows:
+        draw_parts(console, draw_rows(COLUMNS, rows, widths_of(COLUMNS, rows), console.width))
+    draw_parts(console, map(Text, details(report)))
     style = {SAME: "bold green", DIFFERENT: "bold red"}.get(report.exit_code, "bold yellow")
-    console.print(Text(verdict(report), style=style))
+    draw_parts(console, [Text(verdict(report), style=style)])
 
 
 def plain_report(report: VerifyReport) -> Iterator[str]:

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sparkmirror.config.keys import Key, Reader, State, clients, copying, groups, topics, worker
-from sparkmirror.config.keys.security import ROLES, SECURITY, is_secret
+from sparkmirror.config.keys.security import ROLES, SECURITY
 from sparkmirror.config.keys.unread import UNREAD
 from sparkmirror.config.properties import Entry
+from sparkmirror.config.secrecy import shown_value
 from sparkmirror.config.settings import Settings
 
-MASK = "********"
-_PLACEHOLDER = "${"
 # Few enough to be shown with their defaults; of the others only those that the file sets.
 _OF_EVERY_FLOW = tuple(
     value for module in (topics, groups, copying, worker) for value in vars(module).values() if isinstance(value, Key)
@@ -65,14 +64,6 @@ def explain_flow(settings: Settings, source: str, target: str) -> tuple[Explaine
         *explain_roles(),
         *explain_all(UNREAD, only_if_set=True),
     )
-
-
-def shown_value(name: str, entry: Entry) -> str:
-    """A placeholder as written, since what it stands for may be secret; a secret never."""
-    for written in entry.written:
-        if _PLACEHOLDER in written.value:
-            return written.value
-    return MASK if is_secret(name) else entry.value.strip()
 
 
 def _explained(key: Key[object], name: str, entry: Entry | None) -> Explained:

@@ -18,6 +18,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from sparkmirror.config.name_pattern import NamePattern
+
 _REPETITION = re.compile(r"\{\d+(,\d*)?\}")
 _GROUP = re.compile(r"\((?!\?)|\(\?(?::|=|!|>|<=|<!)")
 _NAMED_GROUP = re.compile(r"\(\?<([a-zA-Z][a-zA-Z0-9]*)>")
@@ -59,7 +61,7 @@ _CLASSES = {
 
 
 @lru_cache(maxsize=256)
-def compile_elements(elements: tuple[str, ...]) -> re.Pattern[str] | None:
+def compile_elements(elements: tuple[str, ...]) -> NamePattern | None:
     """The elements joined with `|`, for `fullmatch`; None for no elements: nothing matches.
 
     ValueError names the element that is wrong.
@@ -95,10 +97,9 @@ def translate(pattern: str) -> str:
     return "".join(pieces) + ")" * len(flags[-1])
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> NamePattern:
     try:
-        # ASCII: in Java \w, \d, \s and (?i) know ASCII only unless told otherwise.
-        return re.compile(translate(pattern), re.ASCII)
+        return NamePattern(translate(pattern))
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(str(error)) from None
 

@@ -21,11 +21,12 @@ from sparkmirror.config.keys import Scope
 from sparkmirror.config.login_file import read_process_login
 from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.config.notices import idle_keys, refuse_unknown_flows, refuse_wrong_values, warn_of_unread
-from sparkmirror.config.properties import comment_lines, decode_properties, latest_entries, read_properties
+from sparkmirror.config.properties import comment_lines, decode_properties, latest_entries, read_properties, shown_key
 from sparkmirror.config.providers import Surroundings, fill_placeholders
 from sparkmirror.config.settings import Settings
 from sparkmirror.config.sharing import mark_sharing
 from sparkmirror.config.spelling import respell, respell_clusters
+from sparkmirror.config.weakness import warn_of_weaknesses
 from sparkmirror.errors import ConfigError
 
 
@@ -97,6 +98,7 @@ def _build(settings: Settings, text: str, only_targets: Collection[str], finding
     flows = mark_sharing(flows)
     warn_of_unread(settings, [_pair(flow) for flow in flows], findings)
     warn_of_contradictions(flows, settings, findings)
+    warn_of_weaknesses(flows, settings, findings)
     pairs = build_heartbeat_pairs(settings, clusters, only_targets)
     refuse_wrong_logins((*flows, *pairs), settings, findings)
     return MirrorConfig(
@@ -106,7 +108,7 @@ def _build(settings: Settings, text: str, only_targets: Collection[str], finding
         heartbeat_pairs=pairs,
         spark={key: entry.value for key, entry in settings.within(Scope.SPARK)},
         warnings=findings.warnings,
-        not_in_force=tuple(idle_keys(settings)),
+        not_in_force=tuple(map(shown_key, idle_keys(settings))),
         lines={written.key: written.line for entry in settings.entries.values() for written in entry.written},
     )
 

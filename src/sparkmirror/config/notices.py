@@ -9,6 +9,7 @@ from itertools import permutations
 from sparkmirror.config.findings import Findings
 from sparkmirror.config.keys import KNOWN_KEYS, PLACES, Key, Scope, State, client_key
 from sparkmirror.config.properties import Entry
+from sparkmirror.config.secrecy import is_filled
 from sparkmirror.config.settings import Place, Settings, flow_name
 
 # High enough to leave other programs' keys alone, low enough to find a slip of the pen.
@@ -26,7 +27,8 @@ def refuse_wrong_values(settings: Settings, findings: Findings) -> None:
         try:
             place.key.parse(entry.value)
         except ValueError as error:
-            findings.error(entry.line, f"{entry.written_key}: {error}")
+            said = "what its placeholder stands for is no value of this key" if is_filled(entry) else str(error)
+            findings.error(entry.line, f"{entry.written_key}: {said}")
 
 
 def refuse_unknown_flows(settings: Settings, findings: Findings) -> None:

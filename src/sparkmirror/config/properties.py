@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparkmirror.config.findings import Findings
 
@@ -22,6 +22,8 @@ _KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
 _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_PEM_BEGIN, _PEM_END = "-----BEGIN", "-----END"
+_NO_KEY = re.compile(r"[A-Za-z0-9+/]{40,}")  # a line of base64
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -34,7 +36,7 @@ class Entry:
     """
 
     key: str
-    value: str
+    value: str = field(repr=False)  # may be a password
     line: int
     origins: tuple[Entry, ...] = ()
 
@@ -46,6 +48,11 @@ class Entry:
     @property
     def written_key(self) -> str:
         return self.written[0].key
+
+
+def shown_key(key: str) -> str:
+    """A key that is none may be a line of a private key, or a password that lost its own."""
+    return "a line that is no setting" if _NO_KEY.search(key) else key
 
 
 def line_of(entry: Entry | None) -> int | None:
@@ -74,13 +81,22 @@ def parse_properties(text: str, name: str) -> list[Entry]:
 def read_properties(text: str, findings: Findings) -> list[Entry]:
     """The same, with what is wrong among the findings."""
     entries: list[Entry] = []
+    in_pem = False
     for line, logical in _logical_lines(text):
+        if in_pem:  # each of its lines would be taken for a key, and said to be unknown
+            in_pem = _PEM_END not in logical
+            continue
         key_end = _matched_end(_KEY, logical, 0)
         value_start = _matched_end(_SEPARATOR, logical, key_end)
+        if _PEM_BEGIN in logical and _PEM_END not in logical:
+            in_pem = True
+            key = "" if logical.startswith(_PEM_BEGIN) else f"{logical[:key_end]}: "
+            findings.error(line, f"{key}a PEM text over several lines: expected \\n\\ at the end of each but the last")
+            continue
         try:
             entries.append(Entry(_unescape(logical[:key_end]), _unescape(logical[value_start:]), line))
         except ValueError as error:
-            findings.error(line, str(error))
+            findings.error(line, f"{logical[:key_end]}: {error}")  # never the value, which may be a password
     return entries
 
 
@@ -90,7 +106,8 @@ def latest_entries(entries: Iterable[Entry], findings: Findings) -> dict[str, En
     for entry in entries:
         hidden = latest.get(entry.key)
         if hidden is not None:
-            findings.warn(entry.line, f"{entry.key} is set again: this value wins over the one at line {hidden.line}")
+            said = f"is set again: this value wins over the one at line {hidden.line}"
+            findings.warn(entry.line, f"{shown_key(entry.key)} {said}")
         latest[entry.key] = entry
     return latest
 
@@ -142,6 +159,5 @@ def _unescape_one(found: re.Match[str]) -> str:
     if len(escaped) > 1:
         return chr(int(escaped[1:], 16))
     if escaped == "u":
-        shown = found.string[found.start() : found.start() + 6]
-        raise ValueError(f"malformed escape {shown!r}: expected four hexadecimal digits after \\u")
+        raise ValueError("malformed escape \\u: expected four hexadecimal digits after it")
     return _CONTROL.get(escaped, escaped)

@@ -16,11 +16,12 @@ from pathlib import PurePath
 from sparkmirror.config.findings import Findings
 from sparkmirror.config.java_regex import compile_elements
 from sparkmirror.config.properties import Entry, latest_entries, line_of, parse_properties
+from sparkmirror.config.secrecy import PLACEHOLDER, is_secret
 from sparkmirror.config.values import text_list
 from sparkmirror.errors import ConfigError
 
-_PLACEHOLDER = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
 _BUILT_IN = {"file": "File", "dir": "Directory", "directory": "Directory", "env": "EnvVar"}
+_NAME = re.compile(r"[A-Za-z][\w-]*")
 _CLASS = re.compile(r"(?:org\.apache\.kafka\.common\.config\.provider\.)?(File|Directory|EnvVar)ConfigProvider")
 _PREFIX = "config.providers"
 
@@ -83,8 +84,12 @@ def _fill(entry: Entry, providers: Mapping[str, _Provider], surroundings: Surrou
     def look_up(found: re.Match[str]) -> str:
         name, path, key = found.group(1), found.group(3) or "", found.group(4)
         if name not in providers:
+            shown = found.group()
+            if is_secret(entry.key):  # these may be characters of a password
+                name = name if found.group() == entry.value.strip() and _NAME.fullmatch(name) else "NAME"
+                shown = f"${{{name}:...}}"
             declared = f"{_PREFIX} = {name} and {_PREFIX}.{name}.class"
-            findings.warn(entry.line, f"{entry.key}: {found.group()} stays as it is: to fill it in, declare {declared}")
+            findings.warn(entry.line, f"{entry.key}: {shown} stays as it is: to fill it in, declare {declared}")
             return found.group()
         try:
             return _look_up(providers[name], path, key, surroundings)
@@ -92,7 +97,7 @@ def _fill(entry: Entry, providers: Mapping[str, _Provider], surroundings: Surrou
             findings.error(entry.line, f"{entry.key}: {found.group()}: {error}")
             return ""
 
-    filled = _PLACEHOLDER.sub(look_up, entry.value)
+    filled = PLACEHOLDER.sub(look_up, entry.value)
     return entry if filled == entry.value else Entry(entry.key, filled, entry.line, (entry,))
 
 

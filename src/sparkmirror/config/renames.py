@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sparkmirror.config.java_regex import compile_elements
+from sparkmirror.config.name_pattern import NamePattern
 
 _PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _GROUP = re.compile(r"\$(\d)")
@@ -24,7 +25,7 @@ LONGEST_NAME = 249
 class Rename:
     """`can_merge`: several topics can get this name."""
 
-    pattern: re.Pattern[str]
+    pattern: NamePattern
     name: str
     can_merge: bool
 

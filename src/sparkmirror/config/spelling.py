@@ -18,8 +18,8 @@ from sparkmirror.config.dialects import as_regex
 from sparkmirror.config.findings import Findings
 from sparkmirror.config.java_regex import compile_elements
 from sparkmirror.config.keys import PLACES, Key
-from sparkmirror.config.keys.security import is_secret
 from sparkmirror.config.properties import Entry
+from sparkmirror.config.secrecy import is_filled, is_secret
 from sparkmirror.config.settings import Place, Places
 
 _RENAMED = {
@@ -77,7 +77,8 @@ def _thousandth(value: str) -> str:
 def _tidy(entry: Entry, key: Key[object], findings: Findings) -> Entry:
     value = entry.value if is_secret(key.name) else _unquoted(entry.value)
     if value != entry.value:
-        findings.warn(entry.line, f"{entry.written_key}: the quotes are left out: {value}")
+        shown = "" if is_filled(entry) else f": {value}"
+        findings.warn(entry.line, f"{entry.written_key}: the quotes are left out{shown}")
     elements = v.text_list(value) if key.parse is v.regex_list else ()
     regexes = tuple(_globs_as_regexes(elements, entry, findings))
     if regexes != elements:

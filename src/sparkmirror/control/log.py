@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import traceback
 from datetime import UTC, datetime
+
+from sparkmirror.shown import shown, shown_json
 
 ROOT = "sparkmirror"
 
@@ -15,7 +16,7 @@ class TextFormatter(logging.Formatter):
     """`2026-01-31T10:00:00.000Z INFO flow a->b: ...`"""
 
     def format(self, record: logging.LogRecord) -> str:
-        where = "".join(f" | {line.strip()}" for line in trace_of(record).splitlines())
+        where = "".join(f" | {shown(line.strip())}" for line in trace_of(record).splitlines())
         return f"{timestamp(record.created)} {record.levelname} {one_line(record.getMessage())}{where}"
 
 
@@ -23,15 +24,14 @@ class JsonFormatter(logging.Formatter):
     """The same as an object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return json.dumps(
+        return shown_json(
             {
                 "time": timestamp(record.created),
                 "level": record.levelname,
                 "logger": record.name,
                 "message": one_line(record.getMessage()),
             }
-            | ({"traceback": trace_of(record)} if record.exc_info else {}),
-            ensure_ascii=False,
+            | ({"traceback": trace_of(record)} if record.exc_info else {})
         )
 
 
@@ -51,7 +51,8 @@ def trace_of(record: logging.LogRecord) -> str:
 
 
 def one_line(text: str) -> str:
-    return " ".join(text.split("\n"))
+    """Whoever wrote it."""
+    return shown(" ".join(text.split("\n")))
 
 
 def set_up_logging(level: str = "INFO", *, as_json: bool = False) -> None:

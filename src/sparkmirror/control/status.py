@@ -15,6 +15,7 @@ from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log import timestamp
 from sparkmirror.control.part import Part
 from sparkmirror.copy.receipt import NOTED, STOPPED
+from sparkmirror.whole_file import replacing
 
 
 def flow_status(keeper: FlowKeeper, ledger: Ledger) -> dict[str, Any]:
@@ -78,9 +79,8 @@ def progress_line(status: dict[str, Any]) -> str:
 
 def write_status(path: Path, status: dict[str, Any]) -> None:
     """Replace the file at once: a reader sees the old document or the new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(status))
-    temporary.replace(path)
+    with replacing(path) as file:
+        file.write(json.dumps(status).encode())
 
 
 def _state(keeper: FlowKeeper) -> str:

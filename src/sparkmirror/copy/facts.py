@@ -9,6 +9,7 @@ from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import TopicInfo
 from sparkmirror.net.denial import Denial, describe_denial
 from sparkmirror.protocol import codes
+from sparkmirror.shown import LONGEST_SAID, shown
 from sparkmirror.topology.right import Right
 
 FLUSH_TIMEOUT, RETRIES_EXHAUSTED = "flush-timeout", "retries-exhausted"
@@ -262,7 +263,7 @@ def unauthorized(denial: Denial, so: str = "") -> MirrorError:
 
 def refused(side: str, code: int, message: str | None) -> MirrorError:
     """What a broker refuses for good, by what an operator can do about it."""
-    said = f"the {side} refuses: {codes.name_of(code)} {message or ''}".rstrip()
+    said = f"the {side} refuses: {codes.name_of(code)} {shown(message or '', LONGEST_SAID)}".rstrip()
     if code == codes.INVALID_TIMESTAMP:
         return MirrorError(
             "timestamp-refused", f"{said}; raise message.timestamp.before.max.ms and .after.max.ms of the topic"

@@ -14,10 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkmirror.batch import scan
-from sparkmirror.batch.build import rebuild, rebuild_legacy, seal
+from sparkmirror.batch.build import MOST_TOGETHER_BYTES, rebuild, rebuild_legacy, seal
+from sparkmirror.batch.codec import MAX_OUTPUT_BYTES
 from sparkmirror.batch.damage import refuse_if_damaged
 from sparkmirror.batch.header import patch_batch
 from sparkmirror.batch.kernel import Bytes
+from sparkmirror.batch.legacy import split_messages
 from sparkmirror.batch.rewrite import Run
 from sparkmirror.copy import facts
 from sparkmirror.copy.held import Held
@@ -27,6 +29,9 @@ from sparkmirror.protocol.fetch import FetchedPartition
 PRODUCER_EPOCH = 0
 SEQUENCE_MASK = 0x7FFFFFFF
 MERGE_BYTES = 896 << 10
+LEGACY_BYTES = 2 << 20  # that are opened together
+LEGACY_COSTS = 8  # times the work of a batch
+MOST_OPENED_BYTES = 256 << 20  # of one fetch; what is left is fetched again
 NO_BATCH = memoryview(b"")
 LARGEST_RUN_BYTES = 960 << 10  # before compression; under the 1 MB that topics take by default
 
@@ -84,6 +89,8 @@ class CopyQueue:
         self.largest = scan.NO_LIMIT  # the target refuses batches of more bytes
         self.largest_record = scan.NO_LIMIT  # single records of more bytes are left out
         self.largest_request = scan.NO_LIMIT  # single records of more bytes may not be sent
+        self.most_open_bytes = MAX_OUTPUT_BYTES  # what a batch may grow to that must be opened
+        self._opened_bytes = 0  # of the fetch at hand, when decompressed
         self.leave_out: set[int] = set()  # records that the target refuses
         self.held_bytes = 0  # of queued batches
         self.held_records = 0  # queued or in flight
@@ -173,7 +180,9 @@ class CopyQueue:
                 self.add_hole(offset + 1)
         self._add_up_to(fetched, stop_at)
 
-    def _add_up_to(self, fetched: FetchedPartition, stop_at: int | None) -> None:
+    def _add_up_to(self, fetched: FetchedPartition, stop_at: int | None) -> bool:
+        """Whether that was all. What grows too much is left for the next fetch, which begins at the position."""
+        self._opened_bytes = 0
         data = np.frombuffer(fetched.records, np.uint8)
         try:
             found = scan.scan_batches(
@@ -187,22 +196,26 @@ class CopyQueue:
                 merge_bytes=min(MERGE_BYTES, self.largest),
             )
         except scan.BadBatchError as bad:
-            self._add_up_to(replace(fetched, records=fetched.records[: bad.readable]), stop_at)
-            raise
+            if self._add_up_to(replace(fetched, records=fetched.records[: bad.readable]), stop_at):
+                raise
+            return False
+        if found.last_epoch >= 0:
+            self.epoch = found.last_epoch
         for kind, start, to, _, end in found.parts.tolist():
+            if self._opened_bytes > MOST_OPENED_BYTES:
+                return False
             if kind == scan.PASS:
                 self._pass(fetched.records, found.rows[start].tolist())
             elif kind == scan.HOLE:
                 self.add_hole(end)
             elif kind == scan.REWRITE:
-                self._rewrite(fetched.records, data, found.rows[start:to], stop_at)
+                if not self._rewrite(fetched.records, data, found.rows[start:to], stop_at):
+                    return False
             else:
                 row = found.rows[start]
-                legacy = fetched.records[row[scan.START] : row[scan.AFTER]]
-                runs = rebuild_legacy(legacy, keep_first=self.position, keep_end=stop_at, limit=self.run_bytes)
-                self.add_runs(runs)
-        if found.last_epoch >= 0:
-            self.epoch = found.last_epoch
+                if not self._rewrite_legacy(fetched.records[row[scan.START] : row[scan.AFTER]], stop_at):
+                    return False
+        return True
 
     def _pass(self, records: memoryview, row: list[int]) -> None:
         start, after, first, end, _, attributes = row[: scan.ATTRIBUTES + 1]
@@ -211,28 +224,58 @@ class CopyQueue:
         patch_batch(batch, attributes, self._producer_id, PRODUCER_EPOCH, self.sequence)
         self._add(first, end, batch, rebuilt=False)
 
-    def _rewrite(self, records: memoryview, data: Bytes, rows: scan.Table, stop_at: int | None) -> None:
+    def _rewrite(self, records: memoryview, data: Bytes, rows: scan.Table, stop_at: int | None) -> bool:
         """Together. Where that fails those that would only be merged pass as they are, whatever they may grow to.
 
-        Others are rewritten by halves, so that what comes before the one that can't be read is queued.
+        Others are rewritten by halves, so that what comes before the one that can't be read is queued. Whether more
+        may be opened.
         """
         end = int(rows[-1, scan.END])
         stop = end if stop_at is None else min(end, stop_at)
         try:
-            runs = rebuild(data, rows, keep_first=self.position, keep_end=stop, limit=self.run_bytes)
+            runs, opened_bytes = rebuild(
+                data,
+                rows,
+                keep_first=self.position,
+                keep_end=stop,
+                limit=self.run_bytes,
+                max_bytes=self.most_open_bytes,
+            )
         except ProtocolError:
+            self._opened_bytes += MOST_TOGETHER_BYTES
             if bool((rows[:, scan.KIND] == scan.PASS).all()):
                 for row in rows.tolist():
                     self._pass(records, row)
-                return
+                return True
             if len(rows) == 1:
                 raise
             middle = len(rows) // 2
-            self._rewrite(records, data, rows[:middle], stop_at)
-            self._rewrite(records, data, rows[middle:], stop_at)
-        else:
+            if not self._rewrite(records, data, rows[:middle], stop_at):
+                return False
+            return self._rewrite(records, data, rows[middle:], stop_at)
+        self._opened_bytes += opened_bytes
+        self.add_runs(runs)
+        self.add_hole(stop)
+        return self._opened_bytes <= MOST_OPENED_BYTES
+
+    def _rewrite_legacy(self, messages: memoryview, stop_at: int | None) -> bool:
+        """Some at a time. Whether that was all."""
+        last = -1
+        for part in split_messages(messages, LEGACY_BYTES):
+            if self._opened_bytes > MOST_OPENED_BYTES:
+                return False
+            runs = rebuild_legacy(
+                part,
+                after=last,
+                keep_first=self.position,
+                keep_end=stop_at,
+                limit=self.run_bytes,
+                max_bytes=self.most_open_bytes,
+            )
+            self._opened_bytes += LEGACY_COSTS * sum(len(run.batch) for run, _ in runs)
             self.add_runs(runs)
-            self.add_hole(stop)
+            last = self.position - 1 if runs else last
+        return True
 
     def add_runs(self, runs: list[tuple[Run, int]]) -> None:
         """Queue records that were encoded for this log, each run with its codec, and the holes between them."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sparkmirror.batch.build import MOST_TOGETHER_BYTES
+from sparkmirror.batch.codec import MAX_OUTPUT_BYTES
 from sparkmirror.batch.records import describe_record
 from sparkmirror.copy import facts
 from sparkmirror.copy.appender import Appended, Appender, Checked, Event, Filled
@@ -21,10 +23,12 @@ from sparkmirror.errors import MirrorError, ProtocolError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.denial import describe_denial
 from sparkmirror.protocol import codes, fetch
+from sparkmirror.shown import LONGEST_SAID, shown
 from sparkmirror.topology.least_rights import TO_USE_TRANSACTIONS, TO_WRITE_MARKERS
 from sparkmirror.topology.right import TOPIC, Right
 
 HELD_BYTES = 32 << 20
+OPENED_SHARE = 4  # a batch that must be opened may grow to so much of what is held, for a moment
 CURSOR_BYTES = 16 << 20  # one slow partition must not take the room of all
 NO_READAHEAD_LIMIT = 1 << 40
 FIRST_GUESS_BYTES = 100.0  # of a record
@@ -74,6 +78,7 @@ class Roster:
         cursor = Cursor(leased, self._producer_id, self._rules.errors, self.held)
         queue = cursor.queue
         queue.skip_producers = self._rules.skip_producers
+        queue.most_open_bytes = min(MAX_OUTPUT_BYTES, max(MOST_TOGETHER_BYTES, OPENED_SHARE * self.most_bytes))
         request_bytes = self._rules.bounds.request_bytes
         if request_bytes is not None:
             queue.largest, queue.largest_request = max(1, request_bytes - RECORD_HEAD_BYTES), request_bytes
@@ -253,7 +258,7 @@ class Roster:
         if error == codes.INVALID_TIMESTAMP and self._may_raise(event.cursor, TIMESTAMPS, now):
             return
         if self._rules.errors.tolerate:
-            self._leave_out(event, f"{codes.name_of(error)} {message or ''}".rstrip(), now)
+            self._leave_out(event, f"{codes.name_of(error)} {shown(message or '', LONGEST_SAID)}".rstrip(), now)
         elif event.ready.records > 1:
             self._split(event, error, now)
         else:

@@ -25,6 +25,7 @@ from sparkmirror.doctor.rights import judge_rights, judge_topics
 from sparkmirror.doctor.sizes import judge_sizes
 from sparkmirror.doctor.verdict import Judge, Level, Verdict
 from sparkmirror.doctor.versions import judge_versions
+from sparkmirror.doctor.weakness import judge_weaknesses
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 
@@ -40,12 +41,12 @@ OF_CLUSTERS: tuple[Callable[[ClusterFacts], Iterator[Verdict]], ...] = (
 
 def examine(config: MirrorConfig) -> list[Verdict]:
     """Spark takes the longest, and starts while the clusters are asked."""
-    java = try_java()
+    java, weak = try_java(), judge_weaknesses(config)
     if java.level is not Level.PASS:
-        return [java, *examine_clusters(config)]
+        return [java, *weak, *examine_clusters(config)]
     spark = SparkTrial(config.spark)
     clusters = examine_clusters(config)
-    return [java, spark.result(), *clusters]
+    return [java, spark.result(), *weak, *clusters]
 
 
 def examine_clusters(config: MirrorConfig) -> list[Verdict]:

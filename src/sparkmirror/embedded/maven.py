@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import time
@@ -29,10 +30,20 @@ def fetch_jars(pom: Path, version: str, jars: Path, guard: Guard, work: Path, pr
     log = work / "maven.log"
     progress(f"fetching the jars of Kafka {version} with Maven")
     options = [f"-Dkafka.version={version}", "-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
-    child = guard.spawn([maven, "-B", "-f", str(own_pom), PLUGIN, *options], output=log)
+    child = guard.spawn([maven, "-B", "--strict-checksums", "-f", str(own_pom), PLUGIN, *options], output=log)
     _follow(child, LogFollower(log), jars, progress)
     if child.status != 0:
         raise SetupError(f"Maven could not fetch Kafka's jars: is the network there? {read_tail(log)}")
+    check_jars(jars, Path(__file__).with_name(f"jars-{version}.sha256").read_text())
+
+
+def check_jars(folder: Path, pins: str) -> None:
+    """Exactly those of the list (`sha256sum`'s lines): a repository may give others for the same version."""
+    wanted = {name: digest for digest, _, name in (line.partition("  ") for line in pins.splitlines())}
+    found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in folder.glob("*.jar")}
+    wrong = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+    if wrong:
+        raise SetupError(f"these jars of Kafka are not those that are pinned, and none was run: {', '.join(wrong)}")
 
 
 def jar_path(home: Path) -> str:

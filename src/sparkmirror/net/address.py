@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -13,6 +14,10 @@ from sparkmirror.net.security import PLAINTEXT, Security
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+_NAME = re.compile(r"[\w.:%-]+")  # also an address with its zone
+_LONGEST_NAME = 253
+_LAST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +53,21 @@ def parse_host_port(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def check_place(host: str, port: int) -> None:
+    """Brokers say names and ports, so they may be anything: what nobody can be asked for is a ConnectionLostError."""
+    if not 0 < port <= _LAST_PORT:
+        raise ConnectionLostError(f"{host[:_LONGEST_NAME]!r}, port {port}, can't be reached: there is no such port")
+    try:
+        is_name = (
+            len(host) <= _LONGEST_NAME and bool(_NAME.fullmatch(host)) and len(host.encode("idna")) <= _LONGEST_NAME
+        )
+    except UnicodeError:
+        is_name = False
+    if not is_name:
+        said = "it is no name of a broker: see to advertised.listeners"
+        raise ConnectionLostError(f"{host[:_LONGEST_NAME]!r} can't be reached: {said}")
+
+
 def bootstrap_places(address: ClusterAddress) -> list[tuple[str, int]]:
     """Where to begin. By canonical names, one entry may stand for many brokers (KIP-235)."""
     places = [parse_host_port(text) for text in address.bootstrap]
@@ -57,6 +77,7 @@ def bootstrap_places(address: ClusterAddress) -> list[tuple[str, int]]:
 
 
 def _canonical_names(host: str) -> list[str]:
+    check_place(host, _LAST_PORT)
     try:
         found = {str(place[0]) for *_, place in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except OSError as error:
@@ -68,5 +89,5 @@ def _name_of(ip: str) -> str:
     """The address itself where it has no name."""
     try:
         return socket.gethostbyaddr(ip)[0]
-    except OSError:
+    except (OSError, ValueError):  # a name server says what it likes
         return ip

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
 from sparkmirror.errors import AuthenticationError, BrokerError, ConnectionLostError, ProtocolError
+from sparkmirror.net.address import check_place
 from sparkmirror.net.client import SYSTEMS, Client
 from sparkmirror.net.deadline import SETUP_TIMEOUT, deadline, time_left
 from sparkmirror.net.inbox import NOT_NOW, FrameSizeError, Inbox
@@ -51,8 +52,6 @@ LARGEST_FETCH_BYTES = 256 << 20
 LARGEST_DECODED_BYTES = 16 << 20
 LARGEST_LOGIN_BYTES = 512 << 10
 _LARGEST = {fetch.API_KEY: LARGEST_FETCH_BYTES, offset_fetch.API_KEY: 2 * LARGEST_ANSWER_BYTES}
-_LAST_PORT = 65_535
-_SHOWN_CHARACTERS = 100
 
 
 @dataclass(slots=True)
@@ -399,16 +398,11 @@ class Channel:
 
 
 def _connect(host: str, port: int, timeout_s: float) -> socket.socket:
-    """Names and ports come from brokers, so they may be anything."""
-    if not 0 < port <= _LAST_PORT:
-        raise ConnectionLostError(f"{host}:{port} can't be reached: there is no such port")
+    check_place(host, port)
     try:
         return socket.create_connection((host, port), timeout=timeout_s)
     except OSError as error:
         raise ConnectionLostError(f"{host}:{port} can't be reached: {error}") from error
-    except ValueError as error:  # UnicodeError too: a name that can't be asked for
-        said = host[:_SHOWN_CHARACTERS]
-        raise ConnectionLostError(f"{said!r} can't be reached: it is no name of a broker ({error})") from error
 
 
 def request_response_class(request: Any) -> Any:

@@ -11,6 +11,7 @@ from sparkmirror.errors import BrokerError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.principal import principal_of
 from sparkmirror.protocol import codes
+from sparkmirror.shown import LONGEST_SAID, shown
 from sparkmirror.topology.right import TOPIC, Right
 
 
@@ -36,7 +37,7 @@ def refused(address: ClusterAddress, what: str, code: int, right: Right, message
     """`what` can't be done; `right` is what it takes, `message` what the broker says beside its code."""
     if code in codes.FORBIDDEN:
         return BrokerError(code, f"{what}: {describe_denial(address, right, code)}")
-    return BrokerError(code, f"{what}: {codes.name_of(code)} {message or ''}".rstrip())
+    return BrokerError(code, f"{what}: {codes.name_of(code)} {shown(message or '', LONGEST_SAID)}".rstrip())
 
 
 def raise_hidden(address: ClusterAddress, topic: str, code: int, operation: str) -> None:

@@ -15,6 +15,7 @@ from sparkmirror.net.denial import raise_refused, refused
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.response import only_answer
 from sparkmirror.protocol import codes
+from sparkmirror.shown import LONGEST_SAID, shown
 from sparkmirror.topology.incarnation import TopicIds
 from sparkmirror.topology.right import TOPIC, Right
 
@@ -64,7 +65,7 @@ def validate_topics(cluster: Cluster, shapes: Sequence[TopicShape]) -> dict[str,
         request = CreateTopicsRequest(topics=group, timeout_ms=TIMEOUT_MS, validate_only=True)
         for answer in cluster.call_controller(request).topics:
             if answer.error_code not in (codes.NONE, codes.TOPIC_ALREADY_EXISTS):
-                said = f"{codes.name_of(answer.error_code)} {answer.error_message or ''}".rstrip()
+                said = f"{codes.name_of(answer.error_code)} {shown(answer.error_message or '', LONGEST_SAID)}".rstrip()
                 found[answer.name] = BrokerError(answer.error_code, said)
     return found
 

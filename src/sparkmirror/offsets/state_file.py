@@ -17,7 +17,6 @@ import base64
 import gzip
 import hashlib
 import json
-import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -26,6 +25,7 @@ from typing import Any
 
 from sparkmirror.errors import ConfigError
 from sparkmirror.offsets.internal_topic import UNREADABLE
+from sparkmirror.whole_file import replacing
 
 VERSION = 1
 CLAIMS, PROGRESS, OFFSET_MAP, CHECKPOINTS = "claims", "progress", "offset-map", "checkpoints"
@@ -122,17 +122,9 @@ def _take_record(line: bytes, sections: dict[str, dict[bytes, bytes]], name: str
 
 def write_state_file(path: Path, state: FlowState) -> None:
     """Whole or not at all: a file that was there stays until the new one is. ConfigError: it can't be written."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        try:
-            with beside.open("wb") as raw:
-                with gzip.GzipFile(fileobj=raw, mode="wb", filename="") as packed:
-                    packed.writelines(encode_state(state))
-                raw.flush()
-                os.fsync(raw.fileno())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with replacing(path, lasts=True) as raw, gzip.GzipFile(fileobj=raw, mode="wb", filename="") as packed:
+            packed.writelines(encode_state(state))
     except OSError as error:
         raise ConfigError(f"{path}: can't write the file: {error.strerror}") from error
 

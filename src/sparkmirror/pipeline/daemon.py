@@ -13,11 +13,13 @@ from pyspark import daemon
 from pyspark import worker as _worker  # noqa: F401
 
 from sparkmirror.batch.warm import warm_up
+from sparkmirror.core_dumps import forbid_core_dumps
 from sparkmirror.pipeline.copy_stage import copy_leases as _copy_leases  # noqa: F401
 
 
 def serve() -> None:
     """Fork workers on demand. No collection of garbage visits what they share, which would make it their own."""
+    forbid_core_dumps()
     gc.collect()
     gc.freeze()
     daemon.manager()

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from sparkmirror.copy.lease import ROW_ATTEMPTS
 from sparkmirror.errors import SetupError
+from sparkmirror.pipeline.spark_guard import REDACTION, at_launch, hide_values, plan_guards
 
 TASK_FAILURES = ROW_ATTEMPTS
 SPARE_SLOTS = 2
@@ -77,7 +78,7 @@ def plan_settings(user: Mapping[str, str], leases: int, log_dir: Path) -> dict[s
     else:
         defaults |= {"spark.task.maxFailures": str(TASK_FAILURES)} | _VANISHED_EXECUTORS
     forced = {"spark.master": master, "spark.speculation": "false"}
-    return defaults | dict(user) | forced
+    return defaults | dict(user) | plan_guards(user, master) | forced
 
 
 def start_spark(user: Mapping[str, str], leases: int, workspace: Path) -> SparkSession:
@@ -86,8 +87,9 @@ def start_spark(user: Mapping[str, str], leases: int, workspace: Path) -> SparkS
         raise SetupError("Spark needs Java 17 or later: install a JDK and put java on the PATH, or set JAVA_HOME")
     settings = plan_settings(user, leases, workspace)
     check_master(settings["spark.master"])
-    conf = SparkConf(loadDefaults=False)
+    conf, arguments = SparkConf(loadDefaults=False), SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
+    arguments.setAll(list(at_launch(settings).items()))
     # Planning in the driver's JVM and Python's own client read the interpreter from the environment.
     os.environ["PYSPARK_PYTHON"] = settings["spark.pyspark.python"]
     os.environ["PYSPARK_DRIVER_PYTHON"] = settings["spark.pyspark.driver.python"]
@@ -97,13 +99,14 @@ def start_spark(user: Mapping[str, str], leases: int, workspace: Path) -> SparkS
     try:
         with log_path.open("wb") as log:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]
-                conf, {"stderr": log, "stdout": log, "start_new_session": True}
+                arguments, {"stderr": log, "stdout": log, "start_new_session": True}
             )
+        if machines := gateway.jvm.System.getProperty(REDACTION):  # of spark-defaults.conf
+            conf.set(REDACTION, f"{settings[REDACTION]}|{machines}")
         return SparkSession(SparkContext(conf=conf, gateway=gateway))
     except (Py4JJavaError, PySparkRuntimeError) as error:
-        raise SetupError(
-            f"Spark can't start with spark.master={settings['spark.master']}: {_cause(error, log_path)}"
-        ) from error
+        said = hide_values(_cause(error, log_path), settings)
+        raise SetupError(f"Spark can't start with spark.master={settings['spark.master']}: {said}") from None
 
 
 def check_master(master: str) -> None:

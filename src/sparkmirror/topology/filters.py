@@ -6,12 +6,12 @@ TopicFilter, GroupFilter and ConfigPropertyFilter, because users write filters o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from sparkmirror.config.java_regex import compile_elements
+from sparkmirror.config.name_pattern import NamePattern
 from sparkmirror.errors import ConfigError
 
 
@@ -35,8 +35,8 @@ class ConfigPropertyFilter(Protocol):
 class NameFilter:
     """None stands for an empty list, which matches nothing."""
 
-    include: re.Pattern[str] | None
-    exclude: re.Pattern[str] | None
+    include: NamePattern | None
+    exclude: NamePattern | None
 
     @classmethod
     def of(cls, include: Sequence[str], exclude: Sequence[str] = ()) -> NameFilter:
@@ -65,7 +65,7 @@ class DefaultGroupFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultConfigPropertyFilter:
-    exclude: re.Pattern[str] | None
+    exclude: NamePattern | None
     use_source_defaults: bool
 
     @classmethod
@@ -79,12 +79,12 @@ class DefaultConfigPropertyFilter:
         return self.use_source_defaults
 
 
-def _compile(elements: Sequence[str]) -> re.Pattern[str] | None:
+def _compile(elements: Sequence[str]) -> NamePattern | None:
     try:
         return compile_elements(tuple(elements))
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
 
-def _matches(pattern: re.Pattern[str] | None, name: str) -> bool:
+def _matches(pattern: NamePattern | None, name: str) -> bool:
     return pattern is not None and pattern.fullmatch(name) is not None

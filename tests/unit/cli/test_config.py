@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sparkmirror.cli.check import check
 from sparkmirror.cli.config import ConfigSettings, config
 
 TEXT = """\
@@ -61,6 +62,54 @@ def test_nothing_secret_is_shown(file: Path, capsys: pytest.CaptureFixture[str])
     assert document["spark"] == {"spark.ssl.keyPassword": "********"}
     assert config(ConfigSettings(file=file)) == 0
     shown = json.dumps(document) + capsys.readouterr().out
+    assert "s3cret" not in shown and "h1dden" not in shown
+
+
+JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required username=u password="
+PLANTED = {
+    "a.ssl.keystore.password": "pa${ss-s3cret",
+    "a.ssl.truststore.password": "x${nobody:s3cret}y",
+    "a.sasl.jaas.config": f'{JAAS}"${{env:SPARKMIRROR_TEST}}" other="s3cret";',
+    "b.sasl.jaas.config": f'{JAAS}"s3cret${{";',
+    "b.ssl.key.password": "s3cret${env:SPARKMIRROR_TEST}",
+    "b.sasl.oauthbearer.token.endpoint.url": "https://me:s3cret@host/token?key=s3cret",
+    "spark.hadoop.fs.azure.account.key.x.blob.core.windows.net": "s3cret",
+    "spark.hadoop.some.connector": "${env:SPARKMIRROR_TEST}",
+    "spark.sql.catalog.c.uri": "s3cret",
+    "spark.executorEnv.PLAIN": "s3cret",
+    "spark.driver.extraJavaOptions": "-Dany.thing=s3cret",
+    "spark.jars": "https://me:s3cret@host/x.jar",
+    "spark.app.name": "${env:SPARKMIRROR_TEST}",
+    "consumer.poll.timeout.ms": "${env:SPARKMIRROR_TEST}",
+}
+
+
+@pytest.mark.parametrize("key", PLANTED)
+def test_no_command_shows_what_is_secret_whatever_stands_beside_it(
+    file: Path, capsys: pytest.CaptureFixture[str], key: str
+) -> None:
+    file.write_text(f"{TEXT}{key} = {PLANTED[key]}\n")
+    done = [config(ConfigSettings(file=file, as_json=as_json)) for as_json in (True, False)]
+    check(file)
+    shown = "".join(capsys.readouterr())
+    assert set(done) <= {0, 2} and "warning" in shown
+    assert "s3cret" not in shown and "h1dden" not in shown, shown
+
+
+def test_a_setting_of_spark_that_is_harmless_is_shown(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(TEXT + "spark.driver.memory = 2g\nspark.hadoop.some.key = ${env:SPARKMIRROR_TEST}\n")
+    spark = as_json(file, capsys)["spark"]
+    assert spark["spark.driver.memory"] == "2g"
+    assert spark["spark.hadoop.some.key"] == "${env:SPARKMIRROR_TEST}"
+
+
+def test_a_placeholder_that_gives_a_wrong_value_does_not_show_it(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(TEXT + "tasks.max = ${env:SPARKMIRROR_TEST}\nssl.key.password = \\us3cret\n")
+    check(file)
+    shown = "".join(capsys.readouterr())
+    assert "tasks.max: what its placeholder stands for" in shown and "malformed escape" in shown
     assert "s3cret" not in shown and "h1dden" not in shown
 
 

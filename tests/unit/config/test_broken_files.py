@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from sparkmirror.config.mirror import parse_mirror_config
+from sparkmirror.cli.check import check
+from sparkmirror.config.mirror import load_mirror_config, parse_mirror_config
 from sparkmirror.config.providers import Surroundings
 from sparkmirror.errors import ConfigError
 
@@ -83,7 +86,7 @@ BROKEN = [
     ("a Java transform", BASE + "transforms = mask", 5, "transforms", "no such line"),
     ("another alias", BASE + "source.cluster.alias = x", 5, "source.cluster.alias", "clusters line"),
     ("identity both ways", BASE + BOTH_WAYS, 4, "a->b.enabled", "identity.bidirectional = true"),
-    ("a bad escape", BASE + "topics = \\u12", 5, "\\\\u12", "four hexadecimal digits"),
+    ("a bad escape", BASE + "topics = \\u12", 5, "topics: malformed escape \\u", "four hexadecimal digits"),
     ("no such variable", BASE + "topics = ${env:NOT_THERE}", 5, "topics", "environment variable NOT_THERE"),
     ("no such secret", BASE + "a.ssl.key.password = ${file:/none:x}", 5, "a.ssl.key.password", "can't read /none"),
     ("no such provider class", BASE + "config.providers = v", 5, "config.providers.v.class", "FileConfigProvider"),
@@ -112,3 +115,21 @@ def test_a_ring_of_three_clusters_is_refused_and_one_without_a_common_topic_is_n
     assert len(parse_mirror_config(ring + flows.replace("c->a", "a->c"), "f").flows) == 3
     named = ring + flows.replace("true", "true\n", 1) + "c->a.replication.policy.class=DefaultReplicationPolicy\n"
     assert len(parse_mirror_config(named, "f").flows) == 3
+
+
+def test_lines_of_a_private_key_are_not_shown_as_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7s3cret" + "x" * 6, "shorts3cret=="]
+    pem = "\n".join(["-----BEGIN PRIVATE KEY-----", *body, "-----END PRIVATE KEY-----"])
+    file = tmp_path / "mm2.properties"
+    for text, said in (
+        (f"a.ssl.keystore.key = {pem}\n", ":5: error: a.ssl.keystore.key: a PEM text over several lines"),
+        (f"{pem}\n", ":5: error: a PEM text over several lines"),
+        (f"{body[0]}\n{body[0]}\n", "a line that is no setting is set again"),
+        (f"{body[0]}\n", "a line that is no setting changes nothing"),
+    ):
+        file.write_text(BASE + text + "topics = x\n")
+        check(file)
+        shown = "".join(capsys.readouterr())
+        assert said.replace("error: ", "") in shown.replace("error: ", "") and "s3cret" not in shown, shown
+    file.write_text(f"{BASE}{body[0]}\n")
+    assert "s3cret" not in str(load_mirror_config(file).not_in_force)

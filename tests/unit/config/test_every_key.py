@@ -8,10 +8,11 @@ import pytest
 
 from sparkmirror.config.jaas import PLAIN_MODULE, SCRAM_MODULE
 from sparkmirror.config.keys import KNOWN_KEYS, Key, Reader, State
-from sparkmirror.config.keys.security import ROLES, SECURITY, is_secret
+from sparkmirror.config.keys.security import ROLES, SECURITY
 from sparkmirror.config.keys.unread import UNREAD
 from sparkmirror.config.mirror import parse_mirror_config
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.config.secrecy import is_secret
 from sparkmirror.errors import ConfigError
 from tests.support.key_rows import ROWS, KeyRow
 

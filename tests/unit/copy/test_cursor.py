@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from awscrt.checksums import crc32c
 
 from sparkmirror.batch.codec import GZIP
 from sparkmirror.batch.header import read_header
@@ -19,7 +20,7 @@ from sparkmirror.net.cluster import NO_TOPIC_ID, TopicInfo
 from sparkmirror.protocol.fetch import FetchedPartition
 from sparkmirror.topology.standing import Standing
 from tests.support.batches import assemble_batch, encode_batch, simple_batch
-from tests.support.message_sets import encode_message
+from tests.support.message_sets import encode_message, encode_wrapper
 
 TOPIC = TopicInfo("t", NO_TOPIC_ID, {}, 0, False)
 PLACE = Place(0, TOPIC, TOPIC)
@@ -128,11 +129,50 @@ def test_a_batch_that_says_it_has_more_records_than_bytes_is_refused_before_memo
 
 
 def test_batches_that_grow_too_much_when_decompressed_are_rewritten_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparkmirror.batch.build._MOST_TOGETHER_BYTES", 10_000)
+    monkeypatch.setattr("sparkmirror.batch.build.MOST_TOGETHER_BYTES", 10_000)
     tiny = [encode_batch([(None, bytes(6000), 1_700_000_000_000)], first=first, codec=GZIP) for first in range(3)]
     cursor = cursor_at(0)
     cursor.take_fetched(fetched(*tiny))
     assert [(item.first, item.end) for item in drain(cursor)] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_what_grows_much_is_opened_bit_by_bit_and_the_rest_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one fetch of a few KB holds up all partitions of a task while it is opened."""
+    monkeypatch.setattr("sparkmirror.copy.queue.MOST_OPENED_BYTES", 100_000)
+    monkeypatch.setattr("sparkmirror.copy.queue.MERGE_BYTES", 200)
+    append_time = 0x08 | GZIP
+    batches = [encode_batch([(b"%d" % n, bytes(60_000), 1)], first=n, codec=GZIP) for n in range(8)]
+    for batch in batches:
+        struct.pack_into(">h", batch, 21, append_time)
+        struct.pack_into(">I", batch, 17, crc32c(bytes(batch[21:])))
+    cursor, taken = cursor_at(0), []
+    for _ in range(8):
+        cursor.take_fetched(fetched(*batches[cursor.fetch_offset :]))
+        taken.append(cursor.fetch_offset)
+    assert taken[0] == 2 and taken[3] == 8, "never nothing, and never all at once"
+    assert [(item.first, item.end) for item in drain(cursor)] == [(n, n + 1) for n in range(8)]
+
+
+def test_old_messages_are_opened_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkmirror.copy.queue.MOST_OPENED_BYTES", 8 * 100_000)
+    monkeypatch.setattr("sparkmirror.copy.queue.LEGACY_BYTES", 1)
+    packed = [encode_wrapper([LegacyRecord(n, 1, None, bytes(60_000))], 1, GZIP) for n in range(6)]
+    cursor, taken = cursor_at(0), []
+    for _ in range(4):
+        cursor.take_fetched(fetched(*(bytearray(each) for each in packed[cursor.fetch_offset :])))
+        taken.append(cursor.fetch_offset)
+    assert taken == [2, 4, 6, 6]
+    assert [(item.first, item.end) for item in drain(cursor)] == [(n, n + 1) for n in range(6)]
+
+
+def test_old_messages_out_of_order_are_refused_also_where_they_are_opened_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sparkmirror.copy.queue.LEGACY_BYTES", 1)
+    cursor = cursor_at(0)
+    messages = [bytearray(encode_message(LegacyRecord(n, 1, None, b"x"), 1)) for n in (0, 1, 2, 1, 5)]
+    with pytest.raises(ProtocolError, match="offset 1 stands after 2"):
+        cursor.take_fetched(fetched(*messages))
 
 
 def test_a_batch_behind_the_high_watermark_makes_no_hole() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparkmirror.copy.appender import Appended
 from sparkmirror.copy.cursor import State
-from sparkmirror.copy.lease import CONTINUE, FENCE_STEP, NOTHING, Errors, Rules
+from sparkmirror.copy.lease import CONTINUE, FENCE_STEP, NOTHING, Bounds, Errors, Rules
 from sparkmirror.copy.place import Position
 from sparkmirror.copy.receipt import GOES_ON, NOTED, WAITING
 from sparkmirror.protocol import codes
@@ -19,6 +19,14 @@ def test_a_hole_that_cannot_be_filled_is_seen_also_between_batches() -> None:
         roster.take_fetched(cursor, fetched(0, 11), 0.0)
         assert cursor.state is State.LOST
         assert cursor.unequal.startswith("source offsets 1..10 are a hole") and why in cursor.unequal
+
+
+def test_what_a_batch_may_grow_to_follows_the_task_s_memory() -> None:
+    grown = {
+        held: roster_of(Rules(bounds=Bounds(held_bytes=held)))[1].queue.most_open_bytes
+        for held in (None, 1 << 20, 16 << 20, 1 << 30)
+    }
+    assert grown == {None: 128 << 20, 1 << 20: 32 << 20, 16 << 20: 64 << 20, 1 << 30: 128 << 20}
 
 
 def test_every_record_that_is_left_out_is_said() -> None:

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_der_priv
 from sparkmirror.errors import ConfigError
 from sparkmirror.net.security import Security
 from sparkmirror.net.tls.context import build_context
+from sparkmirror.net.tls.jks import KeyEntry, open_key, parse_jks
 from sparkmirror.net.tls.material import carry_material, load_material
 from sparkmirror.net.tls.store import Passwords, read_store
 from tests.support.certificates import Authority, Identity
@@ -156,3 +157,10 @@ def test_a_fault_names_client_and_setting_and_no_secret(fault: str) -> None:
     with pytest.raises(ConfigError, match=f"a->b source admin: .*{said}") as caught:
         build_context(security(), load_material(security(**settings)))
     assert "s3cret" not in str(caught.value)
+
+
+def test_a_protected_key_that_ends_anywhere_is_named() -> None:
+    (entry,) = parse_jks((GOLDEN / "own.jks").read_bytes(), "storepass").keys
+    for size in range(len(entry.protected)):
+        with pytest.raises(ValueError):
+            open_key(KeyEntry(entry.protected[:size], entry.chain), "keypass")

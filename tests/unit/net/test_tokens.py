@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import math
+import socket
 import ssl
 import threading
 import time
@@ -203,6 +205,27 @@ def test_a_dead_endpoint_and_one_without_tls(endpoint: TokenEndpoint) -> None:
     endpoint.stop()
     with_user = endpoint.url.replace("http://", f"http://me:{SECRET}@")
     assert "does not answer: Connection refused: see that it is well" in refused(login(endpoint, endpoint=with_user))
+
+
+def test_an_endpoint_that_drips_is_hung_up_on() -> None:
+    """Each byte comes in time, and everybody who wants the token waits for the lock."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            taken, _ = server.accept()
+            with taken, contextlib.suppress(OSError):
+                for byte in b"HTTP/1.1 200 OK\r\n" + b"x" * 1000:
+                    taken.sendall(bytes((byte,)))
+                    time.sleep(0.05)
+
+        dripping = threading.Thread(target=drip, daemon=True)
+        dripping.start()
+        rule = Refreshing(connect_timeout_s=5.0, read_timeout_s=0.5, retry_s=0.01, retry_max_s=0.1)
+        asked = TokenLogin(endpoint=f"http://127.0.0.1:{server.getsockname()[1]}/token", refreshing=rule)
+        began = time.monotonic()
+        assert "does not answer" in refused(asked)
+        assert time.monotonic() - began < 10
+        dripping.join(10)
 
 
 def test_an_endpoint_with_tls_is_trusted_by_the_store_of_the_login(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from sparkmirror.pipeline.session import GROUPS_POOL, is_local, plan_master, plan_settings
+from sparkmirror.pipeline.spark_guard import at_launch, hide_values
 
 
 @pytest.mark.parametrize("wanted", ["local", "local[*]", "local[2]", "local[2,1]"])
@@ -47,3 +49,44 @@ def test_groups_come_first_when_a_slot_is_free(tmp_path: Path) -> None:
     """Else a cluster whose slots are all taken by leases never runs their tasks: `default` comes before `groups`."""
     where = plan_settings({}, 1, tmp_path)["spark.scheduler.allocation.file"]
     assert f'<pool name="{GROUPS_POOL}"><minShare>1</minShare>' in Path(where.removeprefix("file:")).read_text()
+
+
+def test_only_who_knows_the_run_s_secret_talks_to_spark_where_spark_can_make_one(tmp_path: Path) -> None:
+    key, secret = "spark.authenticate", {"spark.authenticate.secret": "x"}
+    for master in ("local[*]", "yarn", "k8s://https://host:443"):
+        assert plan_settings({"spark.master": master}, 1, tmp_path)[key] == "true", master
+    cluster = {"spark.master": "spark://host:7077"}
+    assert key not in plan_settings(cluster, 1, tmp_path), "only spark-defaults.conf can say it"
+    assert plan_settings(cluster | secret, 1, tmp_path)[key] == "true"
+    assert plan_settings({key: "false"}, 1, tmp_path)[key] == "false"
+    assert plan_settings({}, 1, tmp_path)["spark.ui.killEnabled"] == "false"
+
+
+USER = {
+    "spark.driver.memory": "3g",
+    "spark.jars": "/opt/x.jar",
+    "spark.jars.repositories": "https://me:s3cret@host/maven",
+    "spark.hadoop.fs.azure.account.key.x": "s3cret",
+    "spark.hadoop.hadoop.security.authentication": "kerberos",
+    "spark.authenticate.secret": "s3cret",
+    "spark.executorEnv.X": "s3cret",
+    "spark.any.other": "s3cret",
+    "spark.kubernetes.authenticate.oauthToken": "s3cret",
+}
+
+
+def test_a_process_s_arguments_name_only_what_the_jvm_needs_at_once_and_no_secret(tmp_path: Path) -> None:
+    settings = plan_settings(USER, 1, tmp_path)
+    given = at_launch(settings)
+    assert "s3cret" not in str(given)
+    assert given["spark.driver.memory"] == "3g" and given["spark.jars"] == "/opt/x.jar"
+    assert given["spark.hadoop.hadoop.security.authentication"] == "kerberos"
+    assert "log4j2" in given["spark.driver.extraJavaOptions"]
+    assert hide_values("it is s3cret", settings) == "it is ********"
+
+
+def test_spark_s_pages_hide_each_setting_that_is_not_known_to_be_harmless(tmp_path: Path) -> None:
+    pattern = plan_settings(USER | {"spark.redaction.regex": "mine"}, 1, tmp_path)["spark.redaction.regex"]
+    hidden = ["spark.any.other", "spark.hadoop.fs.azure.account.key.x", "fs.azure.account.key.x", "spark.executorEnv.X"]
+    assert [key for key in [*hidden, "mine"] if re.search(pattern, key) is None] == []
+    assert [key for key in ("spark.driver.memory", "3g", "spark.master") if re.search(pattern, key)] == []

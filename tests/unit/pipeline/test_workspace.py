@@ -23,3 +23,19 @@ def test_only_folders_of_dead_processes_are_removed(tmp_path: Path, monkeypatch:
     made = make_workspace()
     assert made.is_dir() and living.is_dir() and other.is_dir()
     assert not dead.exists()
+
+
+def test_names_that_others_made_stop_no_start_and_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, victim = tmp_path / "shared", tmp_path / "victim"
+    shared.mkdir()
+    (victim / "kept").mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(shared))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for name in ("9" * 30, "²", "0", "-1", "", f"{ended.pid}"):
+        (shared / f"{PREFIX}{name}-x").mkdir()
+    (shared / f"{PREFIX}{ended.pid}-link").symlink_to(victim)
+    (shared / f"{PREFIX}{ended.pid}-file").touch()
+    assert make_workspace().is_dir()
+    assert (victim / "kept").is_dir()
+    assert not (shared / f"{PREFIX}{ended.pid}-x").exists(), "one of our own"

@@ -28,13 +28,3 @@ SECURITY: tuple[Key[object], ...] = (
     *tls_keys(_READERS),
     *sasl_keys(_READERS),
 )
-
-_SECRET_WORDS = ("password", "secret", "passphrase", "jaas", "credential", "token", "keystore.key", "private")
-
-
-def is_secret(name: str) -> bool:
-    """Whether a value must not be shown; by words, so that plugins' and Spark's own secrets are covered too."""
-    lowered = name.lower()
-    if lowered.endswith((".url", ".location", ".file", ".client.id", ".class")):
-        return False
-    return any(word in lowered for word in _SECRET_WORDS)

@@ -20,6 +20,7 @@ from sparkmirror.net.sasl.plain import Conversation
 from sparkmirror.net.sasl.tokens import take_token
 from sparkmirror.net.security import Security
 from sparkmirror.protocol import codes
+from sparkmirror.shown import shown
 
 MOST_ROUNDS = 16  # Kerberos takes three, all others fewer
 SHORTEST_SESSION_S = 1.1  # a broker takes no second authentication within a second
@@ -149,4 +150,4 @@ def _tells(message: str, login: Login) -> bool:
 
 def _shown(text: str) -> str:
     """What a broker says, in one line."""
-    return "".join(c if c.isprintable() else " " for c in text[:_SAID_CHARACTERS]).strip()
+    return shown(text.strip(), _SAID_CHARACTERS)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
 import re
+import socket
 import ssl
+import threading
 import time
 import urllib.parse
 
@@ -86,9 +89,13 @@ def _post(login: TokenLogin) -> tuple[int, bytes]:
         )
     else:
         connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=timeout_s)
+    answers_within_s = time_left(login.refreshing.read_timeout_s)
+    has_hung_up = threading.Event()
+    hurry = threading.Timer(answers_within_s, _hang_up, (connection, has_hung_up))
     try:
         connection.connect()
-        connection.sock.settimeout(time_left(login.refreshing.read_timeout_s))
+        connection.sock.settimeout(answers_within_s)
+        hurry.start()
         path = urllib.parse.urlunsplit(("", "", url.path or "/", url.query, ""))
         headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
         if login.assertion is None:
@@ -96,8 +103,20 @@ def _post(login: TokenLogin) -> tuple[int, bytes]:
         connection.request("POST", path, urllib.parse.urlencode(form), headers)
         answer = connection.getresponse()
         return answer.status, answer.read(MOST_BYTES)
+    except (OSError, http.client.HTTPException):
+        if has_hung_up.is_set():
+            raise TimeoutError from None
+        raise
     finally:
+        hurry.cancel()
         connection.close()
+
+
+def _hang_up(connection: http.client.HTTPConnection, has_hung_up: threading.Event) -> None:
+    """On who sends a byte now and then: each of them comes in time, and all others wait for the lock."""
+    has_hung_up.set()
+    with contextlib.suppress(OSError, AttributeError):
+        socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)  # under TLS, which who reads still needs
 
 
 def _form(login: TokenLogin) -> dict[str, str]:

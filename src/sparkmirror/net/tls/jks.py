@@ -142,6 +142,8 @@ def _octets(data: bytes, at: int) -> bytes:
     at += 2 if data[at : at + 2] == b"\x05\x00" else 0
     if data[at : at + 1] != b"\x04":
         raise ValueError("the protected key is not in DER")
+    if at + 1 >= len(data):
+        raise ValueError("the protected key ends before its content")
     size, at = data[at + 1], at + 2
     if size & 0x80:
         width = size & 0x7F
