@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets import internal_topic
+from sparkmirror.offsets import internal_topic, run_book
 from sparkmirror.offsets.claims import Claims
-from sparkmirror.offsets.map_topic import Ids, OffsetMapTopic
+from sparkmirror.offsets.internal_topic import InternalTopic
+from sparkmirror.offsets.map_chain import Ids
+from sparkmirror.offsets.map_topic import OffsetMapTopic
+from sparkmirror.offsets.offset_map import Translated
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.run import Run
 from sparkmirror.topology.standing import Standing
@@ -198,6 +205,75 @@ def test_chunks_of_a_map_that_was_begun_anew_are_the_new_ones_alone(pair: Pair, 
         reader.read()
         standing = Standing(5, 0, 105, translated="why", source_id="", target_id=new.target)
         assert [place for place in places if reader.is_lost(place, standing)] == []
+
+
+def test_a_map_whose_writer_died_while_it_replaced_another_is_whole_when_the_next_one_has_written(
+    pair: Pair, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks that nobody could remove any more are left over from a topic that was deleted and made anew."""
+    monkeypatch.setattr(run_book, "CHUNK_RUNS", 8)
+    storage = Storage.named(topic)
+    old, new = (Ids(uuid_of(number), "") for number in (1, 2))
+    standing = Standing(80, 0, 1040, translated="why", source_id=new.source)
+    with Cluster(address(pair.target)) as cluster:
+        for death in (5, 15):
+            places = [(topic, 100 * death + number) for number in range(10)]
+            writer = open_map(cluster, storage)
+            for place, run in itertools.product(places, range(80)):
+                writer.add(place, old, Run(2 * run, run, 1))
+            writer.write()
+            for place, run in itertools.product(places, range(40)):
+                writer.add(place, new, Run(2 * run, 1000 + run, 1))
+            with monkeypatch.context() as patch, contextlib.suppress(ConnectionLostError):
+                die_after(patch, death)
+                writer.write()
+            following = open_map(cluster, storage)
+            for place, run in itertools.product(places, range(40)):
+                following.add(place, new, Run(2 * run, 1000 + run, 1))
+            following.write()
+            reader = open_map(cluster, storage)
+            for place in places:
+                found = reader.map_of(place, standing)
+                stands = [found.to_target(offset) for offset in range(80)]
+                assert stands == [Translated(1000 + (offset + 1) // 2) for offset in range(80)]
+
+
+def open_map(cluster: Cluster, storage: Storage) -> OffsetMapTopic:
+    topic = OffsetMapTopic(cluster, storage, 1)
+    topic.ensure()
+    topic.read()
+    return topic
+
+
+def die_after(monkeypatch: pytest.MonkeyPatch, appends: int) -> None:
+    real, left = InternalTopic.append, itertools.count(appends, -1)
+
+    def append(self: InternalTopic, partition: int, records: Sequence[tuple[bytes, bytes | None]]) -> int:
+        if next(left) <= 0:
+            raise ConnectionLostError("its writer is dead")
+        return real(self, partition, records)
+
+    monkeypatch.setattr(InternalTopic, "append", append)
+
+
+def test_a_map_goes_on_when_brokers_begin_to_give_topics_ids(pair: Pair, topic: str) -> None:
+    storage, place = Storage.named(topic), (topic, 0)
+    ids = [Ids("", ""), Ids(uuid_of(1), ""), Ids(uuid_of(1), uuid_of(2))]
+    with Cluster(address(pair.target)) as cluster:
+        for number, known in enumerate(ids):  # a driver each
+            writer = open_map(cluster, storage)
+            for run in range(1500 * number, 1500 * (number + 1)):  # more than one chunk
+                writer.add(place, known, Run(2 * run, 3000 + run, 1))
+            writer.write()
+            standing = Standing(3000 * (number + 1), 0, 4500 + 1500 * number, -1, 0, "why", *known)
+            found = open_map(cluster, storage).map_of(place, standing)
+            assert [found.to_target(2 * run) for run in (5, 1499, 1500 * number)] == [
+                Translated(3000 + run) for run in (5, 1499, 1500 * number)
+            ]
+
+
+def uuid_of(number: int) -> str:
+    return f"00000000-0000-0000-0000-{number:012}"
 
 
 def test_who_has_read_a_topic_reads_another_of_its_name_from_its_beginning(pair: Pair, topic: str) -> None:

@@ -14,7 +14,8 @@ from sparkmirror.control.verify_plan import plan_verify
 from sparkmirror.control.verify_report import PartitionReport, VerifyReport, assemble
 from sparkmirror.control.verify_split import sample_tasks, split_tasks
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.map_topic import Ids, OffsetMapTopic
+from sparkmirror.offsets.map_chain import Ids
+from sparkmirror.offsets.map_topic import OffsetMapTopic
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.run import Run
 from sparkmirror.topology.standing import Standing

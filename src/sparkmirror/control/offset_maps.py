@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.map_topic import Ids, OffsetMapTopic
+from sparkmirror.offsets.map_chain import Ids
+from sparkmirror.offsets.map_topic import OffsetMapTopic
 from sparkmirror.topology.run import Run
 from sparkmirror.topology.standing import OTHERS, Standing
 from sparkmirror.topology.storage import Storage
@@ -45,8 +46,8 @@ class OffsetMaps:
         """To be written with the next `write`."""
         self._told += runs
 
-    def begin_if_lost(self) -> dict[Place, Ids]:
-        """Begin anew where the topic was deleted: the partitions whose runs were lost with it."""
+    def begin_if_lost(self) -> dict[Place, set[Ids]]:
+        """Begin anew where the topic was deleted: the partitions whose runs were lost with it, and their topics."""
         topic = self._topic
         known = topic.known_ids() if topic else {}
         if topic is None or not (known or self._is_made) or not topic.remake_if_lost():

@@ -14,7 +14,7 @@ from sparkmirror.control.offset_maps import MapRun, OffsetMaps, collect_runs
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.map_topic import Ids
+from sparkmirror.offsets.map_chain import Ids
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.standing import OTHERS, Standing
 from sparkmirror.topology.storage import Storage
@@ -52,7 +52,7 @@ class ProgressKeeper:
         self._due_runs: list[MapRun] = []
         self._is_stale = False  # another may have written since this driver last read
         self._is_lost = False  # what was written is to be written again
-        self._maps_lost: dict[Place, Ids] = {}  # the topics of partitions whose map was deleted under this driver
+        self._maps_lost: dict[Place, set[Ids]] = {}  # the topics of partitions whose map was deleted under this driver
         self._telling = threading.Lock()
         self._writing = threading.Lock()
 
@@ -161,7 +161,8 @@ class ProgressKeeper:
 
     def _mark(self, place: Place, standing: Standing) -> Standing:
         """Leases that run know nothing of a map that was lost."""
-        is_lost = standing.translated and self._maps_lost.get(place) == Ids(standing.source_id, standing.target_id)
+        ids = Ids(standing.source_id, standing.target_id)
+        is_lost = standing.translated and any(lost.may_be(ids) for lost in self._maps_lost.get(place, ()))
         return standing._replace(equal_end=OTHERS) if is_lost else standing
 
     def _find_lost(self) -> dict[Place, Standing]:

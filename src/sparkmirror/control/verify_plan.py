@@ -272,7 +272,7 @@ def find_range(known: OffsetMap, wanted: int, source_end: int, target: tuple[int
     end = min(known.source_end, source_end)
     wanted = min(wanted, end)
     source, target_first = known.first_known
-    unknown = max(0, source - wanted)
+    unknown = max(0, source - wanted) if target_first > target_start else 0  # else the target has removed all of it
     if wanted >= source:
         found = known.to_target(wanted)
         source, target_first = wanted, found.offset if found else target_first

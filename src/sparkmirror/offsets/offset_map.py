@@ -57,6 +57,10 @@ class OffsetMap:
             return 0, 0
         return (self._sources[0], self._targets[0]) if self._spans else (self.source_end, self.target_end)
 
+    def is_behind_runs(self, target: int) -> bool:
+        """Whether it was written before the end of all that was copied, and by others."""
+        return bool(self._spans) and self._spans[-1].target_end <= target < self.target_end
+
     def to_target(self, source: int) -> Translated | None:
         """None: it can't be known."""
         if source >= self.source_end:
@@ -69,7 +73,7 @@ class OffsetMap:
         if index is None:
             return Translated(self._first_target())
         if source >= self._spans[index].source_end:
-            return Translated(self._targets[index + 1] if index + 1 < len(self._spans) else self.target_end)
+            return Translated(self._next_of(self._targets, index, self._spans[-1].target_end))
         return Translated(self._chunk(index).to_target(source))
 
     def to_source(self, target: int) -> Translated | None:
@@ -83,8 +87,12 @@ class OffsetMap:
         if index is None:
             return Translated(self._sources[0] if self._spans else self.source_end)
         if target >= self._spans[index].target_end:
-            return Translated(self._sources[index + 1] if index + 1 < len(self._spans) else self.source_end)
+            return Translated(self._next_of(self._sources, index, self._spans[-1].source_end))
         return Translated(self._chunk(index).to_source(target))
+
+    def _next_of(self, firsts: Sequence[int], index: int, end: int) -> int:
+        """Behind the last run there are only holes and what others wrote; if not, nothing is missed from its end on."""
+        return firsts[index + 1] if index + 1 < len(firsts) else end
 
     def _first_target(self) -> int:
         return self._targets[0] if self._spans else self.target_end

@@ -2,7 +2,8 @@
 
 Runs come in order, but not quite: a receipt may be late, and after a crash some are told once more. So a run is put
 where it belongs, and what is known already is left out. One that contradicts what is known says that the source was
-cut back and goes on differently: what was said from there on is void.
+cut back and goes on differently: what can't be true beside it is void. What stands behind it on both sides can: it was
+told earlier than a receipt that came late.
 
     chunks   0 (full)  1 (full)  2 (open: in memory)
 """
@@ -18,12 +19,15 @@ from sparkmirror.topology.run import Run
 
 
 class RunBook:
-    """`load` brings the chunk of a number back. Changes are collected until `take_changes`."""
+    """`load` brings the chunk of a number back. Changes are collected until `take_changes`.
 
-    def __init__(self, load: Callable[[int], Chunk], full: dict[int, Span] | None = None) -> None:
+    `first`: the number of the first chunk, if there are none.
+    """
+
+    def __init__(self, load: Callable[[int], Chunk], full: dict[int, Span] | None = None, first: int = 0) -> None:
         self._load = load
         self.full = dict(full or {})
-        self._number = max(self.full, default=-1) + 1
+        self._number = max(self.full, default=first - 1) + 1
         self._sources, self._targets, self._counts = array("q"), array("q"), array("q")
         self._changed = False
         self._void: set[int] = set()  # numbers that are written and shall not be any more
@@ -69,20 +73,16 @@ class RunBook:
         return after_before and (index == len(self) or part.target_end <= self._targets[index])
 
     def _contradicted(self, run: Run) -> list[Run]:
-        self.cut(run.source)
-        while self.full and (not self._sources or self._targets[-1] + self._counts[-1] > run.target):
+        while True:
+            kept = [part for known in self.runs() for part in _beside(known, run)]
+            if not self.full or (kept and kept[0].source < run.source):
+                break
             self._reopen()
-            self.cut(run.source)
-        return [run]
-
-    def cut(self, source: int) -> None:
-        """Forget what was said of this offset and all behind it, as far as it is in memory."""
-        index = bisect.bisect_left(self._sources, source)
-        for column in (self._sources, self._targets, self._counts):
-            del column[index:]
-        if index and self._sources[-1] + self._counts[-1] > source:
-            self._counts[-1] = source - self._sources[-1]
+        self._sources = array("q", [part.source for part in kept])
+        self._targets = array("q", [part.target for part in kept])
+        self._counts = array("q", [part.length for part in kept])
         self._changed = True
+        return [run]
 
     def _insert(self, run: Run) -> None:
         self._changed = True
@@ -139,3 +139,11 @@ class RunBook:
 
     def _open_chunk(self, size: int) -> Chunk:
         return Chunk.of(Run(self._sources[i], self._targets[i], self._counts[i]) for i in range(size))
+
+
+def _beside(known: Run, run: Run) -> list[Run]:
+    """What of a known run stands before another one on both sides, and behind it on both."""
+    before = min(known.length, run.source - known.source, run.target - known.target)
+    behind = max(0, run.source_end - known.source, run.target_end - known.target)
+    parts = (known._replace(length=before), Run(known.source + behind, known.target + behind, known.length - behind))
+    return [part for part in parts if part.length > 0]

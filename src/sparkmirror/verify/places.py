@@ -58,6 +58,8 @@ class MappedPlaces:
         return found.offset if found else self._map.first_known[0]
 
     def next_ours(self, target: int) -> int | None:
+        if self._map.is_behind_runs(target):
+            return self._map.target_end
         back = self._map.to_source(target)
         forth = self._map.to_target(back.offset) if back else None
         return forth.offset if forth and forth.offset > target else None

@@ -13,7 +13,7 @@ from sparkmirror.copy.receipt import COPIED, Receipt
 from sparkmirror.errors import ConnectionLostError
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.map_topic import Ids
+from sparkmirror.offsets.map_chain import Ids
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.standing import OTHERS, Standing
 from sparkmirror.topology.storage import Storage
@@ -32,7 +32,7 @@ class Topics:
         monkeypatch.setattr(ProgressTopic, "read", lambda _: dict(self.progress))
         monkeypatch.setattr(ProgressTopic, "write", lambda _, news: self._write(dict(news)))
         monkeypatch.setattr(ProgressTopic, "remake_if_lost", lambda _: self.lost)
-        self.map_lost: dict[tuple[str, int], Ids] = {}
+        self.map_lost: dict[tuple[str, int], set[Ids]] = {}
         self.map_away = False
         monkeypatch.setattr(OffsetMaps, "begin_if_lost", lambda _: self.map_lost)
         monkeypatch.setattr(OffsetMaps, "write", lambda maps: self._write_map(maps._told))
@@ -164,7 +164,7 @@ def test_where_the_map_was_deleted_progress_says_so_whatever_leases_tell(
     other = standing._replace(source_id="of another topic")
     keeper.note({T0: standing})
     keeper.write()
-    topics.map_lost = {T0: ids}
+    topics.map_lost = {T0: {ids}}
     keeper.write()
     later = standing._replace(next_offset=12, target_end=9)
     keeper.note({T0: later, T1: standing})
