@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import uuid
 from pathlib import Path
 
@@ -10,13 +11,18 @@ import pytest
 from confluent_kafka import Consumer
 
 from sparkmirror.client import MirrorClient, TopicPartition
+from sparkmirror.control.translation import Wanted, translate
 from sparkmirror.groups.task import GroupReport
+from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.topology.standing import Standing
 from tests.conftest import Pair
 from tests.support.command import run_command
+from tests.support.flows import write_flow
 from tests.support.group_members import committed
 from tests.support.group_rounds import KEYS, Groups, commit, following, groups_of
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics, total
 from tests.support.local_mirror import LocalMirror, mirroring
+from tests.support.source_logs.log_start import remove_records
 from tests.support.source_logs.markers import write_markers
 
 NOTHING = -1001
@@ -30,12 +36,12 @@ def fill(servers: str, topic: str, turns: int = 12, first: int = 0) -> None:
 
 
 def copy_all(mirror: LocalMirror, groups: Groups) -> dict[str, GroupReport]:
-    """Until no group has read more than was copied."""
+    """Until no group has read more than was copied, and something of all was."""
 
     def is_copied() -> bool:
         mirror.round(1.2)
         reports = groups.round()
-        return bool(reports) and not any(report.lagging for report in reports.values())
+        return bool(reports) and not any(report.lagging or "yet" in report.unknown for report in reports.values())
 
     await_condition(is_copied, "the copy", 60)
     return groups.keeper.reports
@@ -130,6 +136,38 @@ def test_a_group_that_was_reset_goes_back_only_if_that_is_wanted(
             assert found[TopicPartition(remote, 0)].offset == 4, "checkpoints follow"
 
 
+def test_a_group_that_has_read_on_is_not_taken_for_one_that_was_reset(pair: Pair, topic: str, tmp_path: Path) -> None:
+    """It has no members for a moment, as when its consumers are started anew one by one."""
+    create_topic(pair.source, topic, 1)
+    produce(pair.source, topic, ({"value": b"%d" % i} for i in range(20)))
+    extra = {"sync.group.offsets.rewind": "true"}
+    with following(pair, topic, tmp_path, extra, partitions=1) as mirror, groups_of(mirror) as groups:
+        remote = f"{mirror.flow.source.alias}.{topic}"
+        mirror.catch_up(topic)
+        commit(pair.source, topic, {(topic, 0): 10})
+        assert groups.round()[topic].committed == 1
+        commit(pair.target, topic, {(remote, 0): 15})
+        for offset in (10, 12, 4):
+            commit(pair.source, topic, {(topic, 0): offset})
+            assert "it is further on the target" in groups.round()[topic].why
+            assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): 15}
+
+
+def test_checkpoints_that_the_topic_has_removed_are_emitted_again(pair: Pair, topic: str, tmp_path: Path) -> None:
+    create_topic(pair.source, topic, 1)
+    produce(pair.source, topic, ({"value": b"%d" % i} for i in range(20)))
+    commit(pair.source, topic, {(topic, 0): 10})
+    extra = {"checkpoints.topic.retention.ms": "86400000"}
+    with following(pair, topic, tmp_path, extra, partitions=1) as mirror, groups_of(mirror) as groups:
+        alias = mirror.flow.source.alias
+        mirror.catch_up(topic)
+        assert [groups.round()[topic].emitted for _ in range(2)] == [1, 0]
+        remove_records(pair.target, f"{alias}.checkpoints.internal", 1)
+        assert [groups.round()[topic].emitted for _ in range(2)] == [1, 0]
+        with MirrorClient(pair.target) as client:
+            assert client.remote_consumer_offsets(topic, alias)[TopicPartition(f"{alias}.{topic}", 0)].offset == 10
+
+
 def test_the_command_shows_both_sides(pair: Pair, topic: str, tmp_path: Path) -> None:
     create_topic(pair.source, topic, 2)
     produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 2} for i in range(40)))
@@ -174,6 +212,80 @@ def test_new_groups_and_a_target_topic_that_is_gone(pair: Pair, topic: str, tmp_
         await_condition(lambda: remote not in topics(pair.target), "the end of the topic")
         commit(pair.source, topic, {(topic, 0): 16})
         assert "can't be read on the target" in groups.round()[topic].why
+
+
+def test_a_partition_that_becomes_translated_meanwhile_puts_no_group_past_its_record(
+    pair: Pair, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_topic(pair.source, topic, 1)
+    produce(pair.source, topic, ({"value": b"%d" % i} for i in range(20)))
+    with (
+        following(pair, topic, tmp_path, {"offsets.preserve.max.hole": "5"}, partitions=1) as mirror,
+        groups_of(mirror) as groups,
+    ):
+        remote = f"{mirror.flow.source.alias}.{topic}"
+        mirror.catch_up(topic)
+        write_markers(pair.source, topic, 10)
+        produce(pair.source, topic, ({"value": b"%d" % i} for i in range(20, 60)))
+        commit(pair.source, topic, {(topic, 0): 40})
+        read_on, copied = ProgressTopic.read_on, threading.Event()
+
+        def read_then_copy(self: ProgressTopic) -> dict[tuple[str, int], Standing]:
+            found = read_on(self)
+            if not copied.is_set():
+                copied.set()
+                mirror.catch_up(topic)
+            return found
+
+        monkeypatch.setattr(ProgressTopic, "read_on", read_then_copy)
+        groups.round()
+        assert copied.is_set() and committed(pair.target, topic, [(remote, 0)])[remote, 0] <= 30
+        groups.round()
+        assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): 30}
+
+
+def test_a_group_before_the_target_s_first_record_goes_there_and_does_not_come_back_as_if_it_had_read(
+    pair: Pair, topic: str, tmp_path: Path
+) -> None:
+    create_topic(pair.source, topic, 1)
+    produce(pair.source, topic, ({"value": b"%d" % i} for i in range(20)))
+    commit(pair.source, topic, {(topic, 0): 5})
+    with following(pair, topic, tmp_path, partitions=1) as mirror, groups_of(mirror) as groups:
+        remote = f"{mirror.flow.source.alias}.{topic}"
+        mirror.catch_up(topic)
+        remove_records(pair.target, remote, 12)
+        assert not groups.round()[topic].why
+        assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): 12}
+        back = {
+            offset: translate(mirror.flow, [mirror.flow], Wanted(place=(remote, 0), offset=offset, reverse=True)).rows[
+                0
+            ]
+            for offset in (11, 12, 13)
+        }
+        assert [row.to_offset for row in back.values()] == [None, None, 13]
+        assert "may not have read what was removed" in back[12].why
+
+
+def test_where_topics_are_merged_a_group_that_has_not_read_all_of_them_is_left_alone(
+    pair: Pair, topic: str, tmp_path: Path
+) -> None:
+    one, two = names = [f"{topic}-{name}" for name in ("one", "two")]
+    for name in names:
+        create_topic(pair.source, name, 1)
+    extra = {"topics.map": f"{topic}-(.*):{topic}"}
+    file = write_flow(tmp_path, pair.source, pair.target, f"{topic}-.*", KEYS | {"groups": topic} | extra)
+    with mirroring(file) as mirror, groups_of(mirror) as groups:
+        mirror.await_topics(2)
+        for name in (one, two, one):
+            produce(pair.source, name, ({"value": b"%d" % i} for i in range(10)))
+            mirror.catch_up(name)
+        commit(pair.source, topic, {(one, 0): 15})
+        why = groups.round()[topic].why
+        assert f"it has committed nothing of {two}-0" in why
+        assert committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): NOTHING}
+        commit(pair.source, topic, {(two, 0): 4})
+        assert not groups.round()[topic].why
+        assert committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): 14}
 
 
 def has_seen(mirror: LocalMirror, topic: str) -> bool:

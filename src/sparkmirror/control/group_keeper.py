@@ -113,7 +113,7 @@ class GroupKeeper:
             return
         if self._due.refresh(now):
             self._try_to_find_groups(now)
-        emit, sync = self._due.emit(now), self._due.sync(now)
+        emit, sync = self._due.round(now)
         at, began = time.time(), time.monotonic()  # what groups commit from now on is the next round's
         reports = self._run_tasks(self._plan(emit=emit, sync=sync)) if self._groups else []
         self._take(reports)
@@ -157,7 +157,14 @@ class GroupKeeper:
     def _plan(self, *, emit: bool, sync: bool) -> list[GroupTask]:
         landscape = self._keeper.view.landscape
         assert landscape is not None
-        names = Names.of(landscape.pairs, landscape.source_topics, self._policy, self.flow.target.alias)
+        names = Names.of(
+            landscape.pairs,
+            landscape.source_topics,
+            self._policy,
+            self.flow.target.alias,
+            shares_target=self.flow.shares_target,
+        )
+        retention_ms = self.flow.checkpoints_topic.retention_ms
         return [
             GroupTask(
                 flow=self.flow.name,
@@ -171,6 +178,7 @@ class GroupKeeper:
                 emit=emit,
                 sync=sync,
                 rewind=self.flow.groups.sync_offsets_rewind,
+                emit_again_ms=None if retention_ms is None else retention_ms // 2,
             )
             for part in split_evenly(self._groups, max(1, self._tasks()))
         ]
@@ -200,6 +208,7 @@ class Due:
         self._refresh_s = groups.refresh_interval_s
         self._emit_s = groups.checkpoints_interval_s
         self._sync_s = groups.sync_offsets_interval_s
+        self._go_together = groups.sync_offsets_rewind and None not in (self._emit_s, self._sync_s)
         self._next = {"refresh": 0.0, "emit": 0.0, "sync": 0.0}
 
     def has_round(self, now: float) -> bool:
@@ -213,11 +222,15 @@ class Due:
     def refreshed(self, now: float) -> None:
         self._next["refresh"] = now + (self._refresh_s or float("inf"))
 
-    def emit(self, now: float) -> bool:
-        return self._is_due("emit", self._emit_s, now)
+    def round(self, now: float) -> tuple[bool, bool]:
+        """Whether checkpoints are to be emitted, and offsets to be committed.
 
-    def sync(self, now: float) -> bool:
-        return self._is_due("sync", self._sync_s, now)
+        Where groups may go back both come together: a checkpoint proves where a commit has put its group.
+        """
+        emit, sync = self._is_due("emit", self._emit_s, now), self._is_due("sync", self._sync_s, now)
+        if self._go_together:
+            emit = sync = emit or sync
+        return emit, sync
 
     def _is_due(self, what: str, every_s: float | None, now: float) -> bool:
         if every_s is None or now < self._next[what]:

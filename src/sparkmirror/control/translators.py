@@ -10,7 +10,6 @@ from sparkmirror.control.discovery import count_partitions
 from sparkmirror.groups.names import Names
 from sparkmirror.groups.translator import MapReader, Translator
 from sparkmirror.net.cluster import Cluster, Metadata
-from sparkmirror.net.topics import topic_ids
 from sparkmirror.topology.select import TopicSelector, plan_topics
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
@@ -41,10 +40,9 @@ def open_forward(
     """`back`: where the other way keeps its progress, on the source, if there is one."""
     selector = TopicSelector.of(flow)
     pairs = plan_topics(count_partitions(here), count_partitions(there), selector).pairs
-    names = Names.of(pairs, here.topics, selector.policy, flow.target.alias)
-    backward = _read(source, back, proven.back) if back.progress in here.topics else None
-    forward = _open(flow, target, there, proven.there)
-    return Translator(target, names, forward, backward, topic_ids(here.topics.values()))
+    names = Names.of(pairs, here.topics, selector.policy, flow.target.alias, shares_target=selector.shares_target)
+    backward = _open(source, back, here, proven.back) if back.progress in here.topics else None
+    return Translator(source, target, names, _open(target, Storage.of(flow), there, proven.there), backward)
 
 
 def open_reverse(
@@ -64,9 +62,8 @@ def open_reverse(
         {pair.remote: pair.topic for pair in pairs if pair.present and not pair.is_shared},
         {pair.topic: pair.present for pair in own if pair.is_shared and pair.present},
     )
-    maps = _open(flow, target, there, proven.there)
-    forward = _open(back, source, here, proven.back) if back else maps
-    return Translator(source, names, forward, maps, topic_ids(there.topics.values()))
+    forward = _open(source, Storage.of(back), here, proven.back) if back else None
+    return Translator(target, source, names, forward, _open(target, Storage.of(flow), there, proven.there))
 
 
 def find_merged(flow: FlowConfig, here: Metadata, there: Metadata) -> frozenset[str]:
@@ -76,13 +73,6 @@ def find_merged(flow: FlowConfig, here: Metadata, there: Metadata) -> frozenset[
 
 
 def _open(
-    flow: FlowConfig, target: Cluster, there: Metadata, proven: Mapping[Place, Standing | str] | None
+    cluster: Cluster, storage: Storage, metadata: Metadata, proven: Mapping[Place, Standing | str] | None
 ) -> MapReader:
-    storage = Storage.of(flow)
-    return _read(target, storage, proven) if storage.progress in there.topics else MapReader(target, storage, proven)
-
-
-def _read(cluster: Cluster, storage: Storage, proven: Mapping[Place, Standing | str] | None) -> MapReader:
-    reader = MapReader(cluster, storage, proven)
-    reader.refresh()
-    return reader
+    return MapReader(cluster, storage, proven, is_there=storage.progress in metadata.topics)

@@ -31,32 +31,55 @@ class CommitPlan(NamedTuple):
     why: str = ""
 
 
-def plan_checkpoints(before: Mapping[Place, Checkpoint], now: Mapping[Place, Moved]) -> dict[Place, Moved]:
-    """By remote place. A checkpoint never goes back on the target unless the group went back at the source."""
-    return {place: moved for place, moved in now.items() if _is_news(before.get(place), moved)}
+def plan_checkpoints(
+    before: Mapping[Place, Checkpoint], now: Mapping[Place, Moved], written_since_ms: int | None = None
+) -> dict[Place, Moved]:
+    """By remote place, what is not said by the checkpoints before, or was said so long ago that it may expire.
+
+    A checkpoint goes back with the group, and with the target's log: one that was made anew has other offsets.
+    """
+    return {place: moved for place, moved in now.items() if _is_news(before.get(place), moved, written_since_ms)}
 
 
-def _is_news(before: Checkpoint | None, now: Moved) -> bool:
-    return before is None or now.upstream < before.upstream_offset or now.downstream > before.downstream_offset
+def _is_news(before: Checkpoint | None, now: Moved, since_ms: int | None) -> bool:
+    if before is None or now.upstream < before.upstream_offset or now.downstream != before.downstream_offset:
+        return True
+    return since_ms is not None and before.written_ms < since_ms
 
 
 def plan_commits(
-    state: str, members: int, there: Mapping[Place, int], wanted: Mapping[Place, Moved], *, rewind: bool
+    state: str,
+    members: int,
+    there: Mapping[Place, int],
+    wanted: Mapping[Place, Moved],
+    *,
+    rewind: bool,
+    synced: Mapping[Place, Checkpoint] | None = None,
 ) -> CommitPlan:
     """What to commit on the target for one group. `there`: what is committed there; less than 0: nothing.
 
-    Who has members there is left alone. An offset moves forward, and back only with `rewind`.
+    Who has members there is left alone. An offset moves forward, and back only with `rewind`, of a group that was reset
+    at the source. `synced`: the checkpoints by which that is told; None: every group that is ahead was.
     """
     behind = {place: moved for place, moved in wanted.items() if there.get(place, -1) < moved.downstream}
     ahead = {place for place, moved in wanted.items() if there.get(place, -1) > moved.downstream}
     if rewind:
-        behind |= {place: wanted[place] for place in ahead}
+        reset = {
+            place for place in ahead if synced is None or _is_reset(synced.get(place), there[place], wanted[place])
+        }
+        behind |= {place: wanted[place] for place in reset}
+        ahead -= reset
     if behind and state not in IDLE:
         return CommitPlan({}, f"the group is {state} on the target, with {members} members")
-    if ahead and not rewind:
+    if ahead:
         topic, partition = min(ahead)
         return CommitPlan(behind, f"it is further on the target in {_more(ahead, f'{topic}-{partition}')}")
     return CommitPlan(behind)
+
+
+def _is_reset(before: Checkpoint | None, there: int, now: Moved) -> bool:
+    """It went back at the source, and on the target it stands where it was put: nobody has read on there."""
+    return before is not None and now.upstream < before.upstream_offset and there == before.downstream_offset
 
 
 def _more(places: set[Place], first: str) -> str:

@@ -13,7 +13,8 @@ from sparkmirror.topology.storage import Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupTask:
-    """Some of a flow's groups. `emit`: checkpoints; `sync`: commits on the target.
+    """Some of a flow's groups. `emit`: checkpoints; `sync`: commits on the target. `emit_again_ms`: checkpoints of that
+    age are emitted again; None: they do not expire.
 
     `storage`: where the flow keeps its progress, and `other_way` the flow that brings the target's topics here.
     """
@@ -29,6 +30,7 @@ class GroupTask:
     emit: bool
     sync: bool
     rewind: bool
+    emit_again_ms: int | None = None
 
     def to_json(self) -> str:
         return json.dumps(to_fields(self), separators=(",", ":"))

@@ -1,12 +1,20 @@
-"""Where offsets of a flow's source stand on its target: progress, offset map and ends of both clusters, asked together.
+"""Where offsets of a flow's source stand on its target: progress, offset map and bounds of both clusters' logs.
 
     topic of the source                       becomes                    by
     orders (mirrored)                         a.orders on the target     this flow's map
     b.orders (mirrored from the target)       orders on the target       the other flow's map, read backwards
 
-Where offsets are equal nothing but the target's ends is needed. Read backwards, they are equal up to where the copy
-went: what stands behind that came from somebody else, and at the same offset the other side has other records. A topic
-that was made anew since it was mirrored has other offsets: those are not translated.
+They are asked in an order, so that what is said holds whatever happens meanwhile:
+
+    1  ids of the topics        as in 4, or one was made anew in between
+    2  where the logs end       before progress: that a partition is translated is written before anything is appended,
+                                so one that is equal by 3 was equal up to here
+    3  progress, then the map   which never says less than progress
+    4  ids again                those that progress names
+
+Read backwards, equal offsets are equal up to where the copy went: what stands behind that came from somebody else, and at
+the same offset the other side has other records. A topic that was made anew since it was mirrored has other offsets:
+those are not translated.
 """
 
 from __future__ import annotations
@@ -16,8 +24,8 @@ from typing import NamedTuple
 
 from sparkmirror.errors import BrokerError, MirrorError
 from sparkmirror.groups.names import Names
-from sparkmirror.net.cluster import Cluster, Leader
-from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.net.cluster import Cluster, Metadata
+from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import topic_ids
 from sparkmirror.offsets.map_topic import MAP_CHANGED, OffsetMapTopic
 from sparkmirror.offsets.offset_map import OffsetMap, Translated
@@ -28,9 +36,20 @@ from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 
 MAP_CHANGES = 3  # that one question goes along with
+MADE_ANEW = "the {} topic was deleted and made anew just now"
+BEYOND_LOG = "it has committed offset {}, and the log ends at {}"
+UNREAD = "it stands where that log begins, and may not have read what was removed before"
+OTHERS = "flows from other clusters may write there, too, and where it stands in their records is not known"
 NOT_KNOWN = "no exact offsets of that part are known: MirrorMaker 2 copied it, or the offset map was lost"
 
 Place = tuple[str, int]
+
+
+class Bounds(NamedTuple):
+    """Of a log."""
+
+    start: int
+    end: int
 
 
 class Answer(NamedTuple):
@@ -42,15 +61,21 @@ class Answer(NamedTuple):
 
 
 class MapReader:
-    """One flow's progress and map, read on from where they were read last.
+    """One flow's progress and map, read on from where they were read last. Not `is_there`: nothing is written.
 
     `proven`: what both logs say of partitions, which is newer; or why nothing can be told of their offsets.
     """
 
     def __init__(
-        self, cluster: Cluster, storage: Storage, proven: Mapping[Place, Standing | str] | None = None
+        self,
+        cluster: Cluster,
+        storage: Storage,
+        proven: Mapping[Place, Standing | str] | None = None,
+        *,
+        is_there: bool = True,
     ) -> None:
         self._proven = proven
+        self._is_there = is_there
         self._progress = ProgressTopic(cluster, storage)
         self._topic = OffsetMapTopic(cluster, storage)
         self._standings: dict[Place, Standing] = {}
@@ -58,6 +83,8 @@ class MapReader:
         self._denied = ""
 
     def refresh(self) -> None:
+        if not self._is_there:
+            return
         self._standings = self._progress.read_on()
         self._maps = {}
         self._denied = ""
@@ -88,6 +115,10 @@ class MapReader:
     def is_proven(self) -> bool:
         return self._proven is not None
 
+    def copied(self) -> list[Place]:
+        """Partitions of which something was copied."""
+        return [place for place, known in self._standings.items() if known.next_offset > 0]
+
     def ask(self, place: Place, question: Callable[[OffsetMap], Translated | None]) -> Translated | None:
         """Of a partition that is translated. A chunk that was written anew since it was found is looked for again."""
         if self._denied:
@@ -109,28 +140,50 @@ class MapReader:
 
 
 class Translator:
-    """`forward`: this flow's, on the target. `backward`: the other way's, on the source, if there is one.
-
-    `ids`: of topics of the source, as far as they are known.
-    """
+    """`forward`: this flow's, on the target; `backward`: the other way's, on the source. None: it wrote nothing."""
 
     def __init__(
-        self, target: Cluster, names: Names, forward: MapReader, backward: MapReader | None, ids: Mapping[str, str]
+        self, source: Cluster, target: Cluster, names: Names, forward: MapReader | None, backward: MapReader | None
     ) -> None:
-        self._ids, self._remote_ids = ids, dict[str, str]()
-        self._target = target
+        self._source, self._target = source, target
         self._names = names
-        self._forward = forward
-        self._backward = backward
-        self._ends: dict[Place, int] = {}
+        self._forward, self._backward = forward, backward
+        self._here: dict[Place, Bounds] = {}
+        self._there: dict[Place, Bounds] = {}
+        self._source_ids: dict[str, str] = {}
+        self._target_ids: dict[str, str] = {}
+        self._anew: dict[str, str] = {}  # source topics of which one side has changed while it was looked at
 
     def look(self, places: Iterable[Place]) -> None:
-        """Ask for the ends of all that will be asked for, at once."""
-        self._ends = self._fetch_ends({remote for place in places if (remote := self._names.target_place(place))})
+        """Ask all that will be asked for, at once, in the order above."""
+        remotes = {place: remote for place in places if (remote := self._names.target_place(place))}
+        here, there = _Side(self._source, remotes), _Side(self._target, remotes.values())
+        self._here, self._there = here.fetch_bounds(), there.fetch_bounds()
+        for maps in dict.fromkeys((self._forward, self._backward)):
+            if maps is not None:
+                maps.refresh()
+        self._source_ids, self._target_ids = here.fetch_ids(), there.fetch_ids()
+        self._anew = {
+            place[0]: MADE_ANEW.format(name)
+            for place, remote in remotes.items()
+            for name, side, ids, topic in (
+                ("source", here, self._source_ids, place[0]),
+                ("target", there, self._target_ids, remote[0]),
+            )
+            if side.ids.get(topic) != ids.get(topic)
+        }
 
     def end(self, remote: Place) -> int | None:
         """Where the target's log ends, if it was looked for and is there."""
-        return self._ends.get(remote)
+        return self._there[remote].end if remote in self._there else None
+
+    def origins(self) -> dict[Place, set[Place]]:
+        """Of places on the target that several partitions of the source go into, those of which something did."""
+        found: dict[Place, set[Place]] = {}
+        for place in self._forward.copied() if self._forward else ():
+            if place[0] in self._names.shares and (remote := self._names.target_place(place)):
+                found.setdefault(remote, set()).add(place)
+        return found
 
     def translate_all(self, offsets: Iterable[tuple[Place, int]]) -> dict[tuple[Place, int], Answer]:
         """Those whose topics are mirrored. In order, so that each chunk of a map is fetched once."""
@@ -154,42 +207,79 @@ class Translator:
         remote = self._names.target_place(place)
         if remote is None:
             return None
-        end = self._ends.get(remote)
-        if end is None:
+        there = self._there.get(remote)
+        if there is None:
             return lambda _: Answer(remote, None, f"{remote[0]}-{remote[1]} can't be read on the target")
+        if place[0] in self._names.joined:
+            return lambda _: Answer(remote, None, OTHERS)
         is_back = place[0] in self._names.origin
         maps, key = (self._backward, remote) if is_back else (self._forward, place)
         standing = maps.standing(key) if maps else None
         if maps is None or standing is None or standing.target_end < 0:
-            return lambda offset: _without_progress(remote, offset, end, is_back=is_back)
-        ids = (self._ids.get(place[0], ""), self._remote_ids.get(remote[0], ""))
-        if why := why_another(standing, TopicIds(*(reversed(ids) if is_back else ids))):
-            return lambda _: Answer(remote, None, f"{why} since it was mirrored")
+            return lambda offset: _without_progress(remote, offset, there.end, is_back=is_back)
+        ids = (self._source_ids.get(place[0], ""), self._target_ids.get(remote[0], ""))
+        why = why_another(standing, TopicIds(*(reversed(ids) if is_back else ids)))
+        if why := f"{why} since it was mirrored" if why else self._anew.get(place[0], ""):
+            return lambda _: Answer(remote, None, why)
         if why := maps.doubt(key):
             return lambda _: Answer(remote, None, why)
-        if not standing.translated:
-            copied = (standing.next_offset, standing.target_end)
-            bounds = copied[::-1] if is_back else copied if maps.is_proven else None
-            return lambda offset: _at_most(remote, _equal(offset, bounds), end)
+        copied = (standing.next_offset, standing.target_end)
+        equal = copied[::-1] if is_back else copied if maps.is_proven else None
+        here, find = self._here.get(place), _find_back if is_back else _find_forth
+        if is_back and here is None:
+            return lambda _: Answer(remote, None, f"{place[0]}-{place[1]} can't be read where it stands")
 
         def ask(offset: int) -> Answer:
+            if here is not None and offset > here.end:
+                return Answer(remote, None, BEYOND_LOG.format(offset, here.end))
+            if not standing.translated:
+                return _within(remote, _equal(offset, equal), there, here, offset, is_back=is_back)
             try:
-                found = maps.ask(key, lambda known: known.to_source(offset) if is_back else known.to_target(offset))
+                found = maps.ask(key, lambda known: find(known, offset, there.start))
             except MirrorError as error:
                 return Answer(remote, None, str(error))
-            return _at_most(remote, found, end)
+            return _within(remote, found, there, here, offset, is_back=is_back)
 
         return ask
 
-    def _fetch_ends(self, places: set[Place]) -> dict[Place, int]:
-        topics = self._target.fetch_metadata(sorted({topic for topic, _ in places})).topics if places else {}
-        self._remote_ids = topic_ids(topics.values())
-        leaders: dict[Place, Leader] = {
+
+class _Side:
+    """One cluster, some of its partitions, and the ids of their topics before they were asked for anything."""
+
+    def __init__(self, cluster: Cluster, places: Iterable[Place]) -> None:
+        self._cluster = cluster
+        self._places = set(places)
+        self._metadata = self._fetch()
+        self.ids = topic_ids(self._metadata.topics.values()) if self._metadata else {}
+
+    def _fetch(self) -> Metadata | None:
+        return self._cluster.fetch_metadata(sorted({topic for topic, _ in self._places})) if self._places else None
+
+    def fetch_ids(self) -> dict[str, str]:
+        metadata = self._fetch()
+        return topic_ids(metadata.topics.values()) if metadata else {}
+
+    def fetch_bounds(self) -> dict[Place, Bounds]:
+        """Of those whose leaders answer."""
+        topics = self._metadata.topics if self._metadata else {}
+        leaders = {
             (topic, partition): topics[topic].leaders[partition]
-            for topic, partition in places
+            for topic, partition in self._places
             if topic in topics and partition in topics[topic].leaders
         }
-        return list_offsets(self._target, leaders, LATEST)
+        starts, ends = (list_offsets(self._cluster, leaders, when) for when in (EARLIEST, LATEST))
+        return {place: Bounds(starts[place], end) for place, end in ends.items() if place in starts}
+
+
+def _find_forth(known: OffsetMap, offset: int, start: int) -> Translated | None:
+    """What is before all that is known is no matter where the log has lost it."""
+    found = known.to_target(offset)
+    return Translated(start) if found is None and known.first_known[1] <= start else found
+
+
+def _find_back(known: OffsetMap, offset: int, start: int) -> Translated | None:
+    found = known.to_source(offset)
+    return Translated(start) if found is None and known.first_known[0] <= start else found
 
 
 def _without_progress(remote: Place, offset: int, end: int, *, is_back: bool) -> Answer:
@@ -205,8 +295,18 @@ def _equal(offset: int, bounds: tuple[int, int] | None) -> Translated:
     return Translated(offset) if bounds is None or offset <= bounds[0] else Translated(bounds[1], is_exact=False)
 
 
-def _at_most(remote: Place, found: Translated | None, end: int) -> Answer:
-    """Never past the end of the log: a consumer would be reset there."""
+def _within(
+    remote: Place, found: Translated | None, there: Bounds, here: Bounds | None, offset: int, *, is_back: bool
+) -> Answer:
+    """Neither past the end of the log nor before its start: a consumer would be reset there, and to the end if so set.
+
+    On the way back a group that stands where its log begins is not taken for one that has read all before it: the
+    mirror may have put it there, for what was removed.
+    """
     if found is None:
         return Answer(remote, None, NOT_KNOWN)
-    return Answer(remote, found if found.offset <= end else Translated(end, is_exact=False))
+    if is_back and here and 0 < here.start >= offset and found.offset > there.start:
+        return Answer(remote, None, UNREAD)
+    if found.offset > there.end:
+        return Answer(remote, Translated(there.end, is_exact=False))
+    return Answer(remote, found._replace(offset=max(found.offset, there.start)))

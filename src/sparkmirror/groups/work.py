@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.groups.rules import Moved, plan_checkpoints, plan_commits
@@ -12,7 +13,6 @@ from sparkmirror.groups.translator import Answer, MapReader, Translator
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets, why_uncommitted
 from sparkmirror.net.groups import GroupState, describe_groups
-from sparkmirror.net.topics import topic_ids
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.protocol.committed import Committed
@@ -20,6 +20,9 @@ from sparkmirror.protocol.committed import Committed
 Place = tuple[str, int]
 Group = dict[Place, Moved]  # by the place on the target
 Answers = Mapping[tuple[Place, int], Answer]
+Synced = Mapping[str, Mapping[Place, Checkpoint]]  # the newest checkpoints of groups
+Origins = Mapping[Place, Collection[Place]]
+NOTHING_OF = "it has committed nothing of {}-{}, whose records stand in {}-{}, too"
 
 
 class GroupWorker:
@@ -41,90 +44,137 @@ class GroupWorker:
         found = fetch_group_offsets(self._source, task.groups)
         reports = {group: GroupReport(group) for group in task.groups}
         groups: dict[str, Group] = {}
-        answers = self._translate(task, [offsets for offsets in found.values() if isinstance(offsets, dict)])
+        answers, origins = self._look(task, [offsets for offsets in found.values() if isinstance(offsets, dict)])
         for group, offsets in found.items():
             if isinstance(offsets, BrokerError):
                 reports[group] = GroupReport(group, unknown=str(offsets))
             else:
-                groups[group], reports[group] = move_group(group, offsets, answers)
+                groups[group], reports[group] = move_group(group, offsets, answers, origins)
+        synced = self._try_to_read(groups) if task.emit or task.rewind else {}
+        held = self._sync(groups, reports, task, synced) if task.sync else set()
         if task.emit:
-            self._try_to_emit(groups, reports)
-        if task.sync:
-            self._sync(groups, reports, task.rewind)
+            self._try_to_emit({g: now for g, now in groups.items() if g not in held}, reports, task, synced)
         return list(reports.values())
 
-    def _translate(self, task: GroupTask, found: Sequence[Mapping[Place, Committed]]) -> Answers:
-        places = {place for offsets in found for place in offsets}
-        translator = self._open(task, {topic for topic, _ in places})
-        translator.look(places)
-        committed = ((place, c.offset) for offsets in found for place, c in offsets.items() if c.offset >= 0)
-        return translator.translate_all(committed)
+    def _try_to_read(self, groups: Iterable[str]) -> Synced | SparkmirrorError:
+        try:
+            self._checkpoints.read_on()
+        except SparkmirrorError as error:
+            return error
+        return {group: self._checkpoints.last(group) for group in groups}
 
-    def _open(self, task: GroupTask, topics: Collection[str]) -> Translator:
-        self._forward.refresh()
-        ids = topic_ids(self._source.fetch_metadata(sorted(topics)).topics.values())
+    def _look(self, task: GroupTask, found: Sequence[Mapping[Place, Committed]]) -> tuple[Answers, Origins]:
+        translator = self._open(task)
+        translator.look({place for offsets in found for place in offsets})
+        committed = ((place, c.offset) for offsets in found for place, c in offsets.items() if c.offset >= 0)
+        return translator.translate_all(committed), translator.origins()
+
+    def _open(self, task: GroupTask) -> Translator:
         if task.names.origin and self._backward is None:
             topic = task.other_way.progress
             if not self._source.fetch_metadata([topic]).topics[topic].error:
                 self._backward = MapReader(self._source, task.other_way)
-        if self._backward is not None:
-            self._backward.refresh()
-        return Translator(self._target, task.names, self._forward, self._backward, ids)
+        return Translator(self._source, self._target, task.names, self._forward, self._backward)
 
-    def _try_to_emit(self, groups: Mapping[str, Group], reports: dict[str, GroupReport]) -> None:
+    def _try_to_emit(
+        self,
+        groups: Mapping[str, Group],
+        reports: dict[str, GroupReport],
+        task: GroupTask,
+        synced: Synced | SparkmirrorError,
+    ) -> None:
         """That checkpoints can't be kept is no reason not to commit."""
         try:
-            self._emit(groups, reports)
+            if isinstance(synced, SparkmirrorError):
+                raise synced
+            self._emit(groups, reports, task, synced)
         except SparkmirrorError as error:
             for group in groups:
                 reports[group] = reports[group]._replace(unkept=f"no checkpoint: {error}")
 
-    def _emit(self, groups: Mapping[str, Group], reports: dict[str, GroupReport]) -> None:
-        self._checkpoints.read_on()
+    def _emit(
+        self, groups: Mapping[str, Group], reports: dict[str, GroupReport], task: GroupTask, synced: Synced
+    ) -> None:
+        again_ms = None if task.emit_again_ms is None else int(time.time() * 1000) - task.emit_again_ms
         due = []
         for group, now in groups.items():
-            news = plan_checkpoints(self._checkpoints.last(group), now)
+            news = plan_checkpoints(synced[group], now, again_ms)
             due += [Checkpoint(group, *place, m.upstream, m.downstream, m.metadata) for place, m in news.items()]
             reports[group] = reports[group]._replace(emitted=len(news))
         self._checkpoints.write(due)
 
-    def _sync(self, groups: Mapping[str, Group], reports: dict[str, GroupReport], rewind: bool) -> None:
-        """Groups that are nowhere mirrored are not looked for on the target."""
+    def _sync(
+        self,
+        groups: Mapping[str, Group],
+        reports: dict[str, GroupReport],
+        task: GroupTask,
+        synced: Synced | SparkmirrorError,
+    ) -> set[str]:
+        """Groups that could not be taken back: their checkpoints say until then that they are to be.
+
+        Groups that are nowhere mirrored are not looked for on the target.
+        """
         mirrored = [group for group, now in groups.items() if now]
         states = describe_groups(self._target, mirrored)
         there = fetch_group_offsets(self._target, mirrored)
+        known_by = {} if isinstance(synced, SparkmirrorError) else synced
         commits: dict[str, dict[Place, Committed]] = {}
+        failed: set[str] = set()
         for group in mirrored:
             state, known = states.get(group), there.get(group)
             if not isinstance(state, GroupState) or not isinstance(known, dict):
-                failed = state if isinstance(state, BrokerError) else known
-                why = str(failed or "its coordinator on the target does not answer")
+                refused = state if isinstance(state, BrokerError) else known
+                why = str(refused or "its coordinator on the target does not answer")
                 reports[group] = reports[group]._replace(unsynced=why)
+                failed.add(group)
                 continue
             offsets = {place: found.offset for place, found in known.items()}
-            plan = plan_commits(state.state, state.members, offsets, groups[group], rewind=rewind)
+            plan = plan_commits(
+                state.state,
+                state.members,
+                offsets,
+                groups[group],
+                rewind=task.rewind,
+                synced=known_by.get(group, {}),
+            )
             reports[group] = reports[group]._replace(unsynced=plan.why)
             if plan.commits:
                 commits[group] = {place: Committed(m.downstream, m.metadata) for place, m in plan.commits.items()}
         for group, answer in commit_group_offsets(self._target, commits).items():
             reports[group] = _after_commit(self._target, reports[group], answer)
+            if isinstance(answer, BrokerError) or any(answer.values()):
+                failed.add(group)
+        return failed if task.rewind else set()
 
 
-def move_group(group: str, offsets: Mapping[Place, Committed], answers: Answers) -> tuple[Group, GroupReport]:
-    """Where a group stands on the target, as far as it can be told. An offset below 0 is none."""
+def move_group(
+    group: str, offsets: Mapping[Place, Committed], answers: Answers, origins: Origins
+) -> tuple[Group, GroupReport]:
+    """Where a group stands on the target, as far as it can be told. An offset below 0 is none.
+
+    `origins`: the partitions that are merged into one place. All of them must be told: from the first on nothing is
+    missed, and of one that is not told anything could be.
+    """
     moved: Group = {}
     unknown: dict[Place, str] = {}
+    lost: set[Place] = set()
     for place, committed in offsets.items():
         answer = answers.get((place, committed.offset))
         if answer is None:
             continue
         if answer.found is None:
             unknown[place] = answer.why
+            lost.add(answer.place)
         elif answer.place not in moved or answer.found.offset < moved[answer.place].downstream:
-            # Where topics are merged, several places become one: from the first of them on nothing is missed.
             moved[answer.place] = Moved(
                 committed.offset, answer.found.offset, committed.metadata, answer.found.is_exact
             )
+    for remote in moved:
+        for place in origins.get(remote, ()):
+            if place not in offsets or offsets[place].offset < 0:
+                unknown[place] = NOTHING_OF.format(*place, *remote)
+                lost.add(remote)
+    moved = {place: each for place, each in moved.items() if place not in lost}
     lagging = sum(not m.is_exact for m in moved.values())
     return moved, GroupReport(group, mirrored=len(moved), lagging=lagging, unknown=_first_of(unknown))
 

@@ -40,10 +40,11 @@ class InternalRecord(NamedTuple):
 
 @dataclass(slots=True)
 class Cursors:
-    """How far a topic was read, by partition, and which topic of its name that was."""
+    """How far a topic was read, by partition, and which topic of its name that was. `begin`: where its logs begin."""
 
     topic_id: str = ""
     next: dict[int, int] = field(default_factory=dict)
+    begin: dict[int, int] = field(default_factory=dict)
 
     def are_of(self, topic_id: str, ends: Mapping[int, int]) -> bool:
         """Whether they may be of a topic with this id and these ends; an older broker does not say its id."""
@@ -140,6 +141,7 @@ class InternalTopic:
         if not is_same:
             seen.next.clear()
         seen.topic_id = topic_id or seen.topic_id
+        seen.begin |= {p: begin for p, (begin, _) in bounds.items()}
         spans = {p: (max(begin, seen.next.get(p, 0)), end) for p, (begin, end) in bounds.items()}
         return is_same, self._read(info, spans)
 

@@ -46,7 +46,7 @@ def test_each_interval_has_its_own_time() -> None:
         refresh = due.refresh(now)
         if refresh:
             due.refreshed(now)
-        return refresh, due.emit(now), due.sync(now)
+        return refresh, *due.round(now)
 
     assert due.has_round(0.0)
     seen = [look(now) for now in (0.0, 2.0, 3.0, 4.0, 10.0)]
@@ -65,7 +65,22 @@ def test_without_refresh_groups_are_found_once_and_without_sync_none_are_committ
     assert [due.refresh(now) for now in (0.0, 1.0, 6.0)] == [True, False, True], "until it succeeds"
     due.refreshed(6.0)
     assert not due.refresh(1e6)
-    assert not due.sync(1e6)
+    assert due.round(1e6) == (True, False)
+
+
+def test_where_groups_may_go_back_checkpoints_and_commits_come_together() -> None:
+    due = Due(
+        flow_of(
+            "emit.checkpoints.interval.seconds=2\nsync.group.offsets.enabled=true\n"
+            "sync.group.offsets.interval.seconds=3\nsync.group.offsets.rewind=true\n"
+        )
+    )
+    assert [due.round(now) for now in (0.0, 1.0, 2.0, 3.0)] == [
+        (True, True),
+        (False, False),
+        (True, True),
+        (True, True),
+    ]
 
 
 def test_share_groups_are_named() -> None:

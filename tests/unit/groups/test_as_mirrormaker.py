@@ -86,9 +86,10 @@ def test_offset_translation() -> None:
 
 
 def test_a_restarted_task_uses_the_checkpoints_that_are_there() -> None:
-    """MirrorCheckpointTaskTest.testCheckpointsTaskRestartUsesExistingCheckpoints."""
+    """MirrorCheckpointTaskTest.testCheckpointsTaskRestartUsesExistingCheckpoints. But a lower offset is not a worse one
+    here: it is that of a log that was made anew."""
     before = {PLACE: Checkpoint("g", *PLACE, 200, 201)}
-    for upstream, downstream, is_news in ((250, 176, False), (370, 176, False), (400, 376, True)):
+    for upstream, downstream, is_news in ((250, 201, False), (370, 176, True), (400, 376, True)):
         moved = {PLACE: Moved(upstream, downstream)}
         assert plan_checkpoints(before, moved) == (moved if is_news else {})
 
@@ -96,21 +97,35 @@ def test_a_restarted_task_uses_the_checkpoints_that_are_there() -> None:
 def test_no_checkpoint_for_topic_with_null_offset_and_metadata() -> None:
     """MirrorCheckpointTaskTest of that name: an offset that was taken back is none."""
     answers = {(("t", 0), 7): Answer(PLACE, Translated(7))}
-    moved, report = move_group("g", {("t", 0): Committed(7), ("t", 1): Committed(-1)}, answers)
+    moved, report = move_group("g", {("t", 0): Committed(7), ("t", 1): Committed(-1)}, answers, {})
     assert moved == {PLACE: Moved(7, 7)} and not report.why
 
 
 def test_no_checkpoint_for_topic_without_offset_syncs() -> None:
     """MirrorCheckpointTaskTest of that name: what was not mirrored has none, and here it says so."""
     answers = {(("t", 0), 7): Answer(PLACE, None, "nothing of it was mirrored yet")}
-    moved, report = move_group("g", {("t", 0): Committed(7), ("other", 0): Committed(3)}, answers)
+    moved, report = move_group("g", {("t", 0): Committed(7), ("other", 0): Committed(3)}, answers, {})
     assert moved == {} and report.why == "t-0: nothing of it was mirrored yet"
 
 
 def test_where_topics_are_merged_a_group_goes_on_from_the_first_of_its_places() -> None:
     answers = {((f"t{i}", 0), 5): Answer(("all", 0), Translated(10 - i)) for i in range(3)}
-    moved, _ = move_group("g", {(f"t{i}", 0): Committed(5) for i in range(3)}, answers)
+    moved, _ = move_group("g", {(f"t{i}", 0): Committed(5) for i in range(3)}, answers, {})
     assert moved == {("all", 0): Moved(5, 8)}
+
+
+def test_where_topics_are_merged_one_that_is_not_known_keeps_the_others_back() -> None:
+    answers = {(("t0", 0), 5): Answer(("all", 0), Translated(10)), (("t1", 0), 5): Answer(("all", 0), None, "why")}
+    moved, report = move_group("g", {(f"t{i}", 0): Committed(5) for i in range(2)}, answers, {})
+    assert moved == {} and report.why == "t1-0: why" and report.mirrored == 0
+
+
+def test_where_topics_are_merged_one_that_the_group_has_not_read_keeps_the_others_back() -> None:
+    answers = {(("t0", 0), 5): Answer(("all", 0), Translated(10)), (("x", 0), 5): Answer(("a.x", 0), Translated(5))}
+    offsets = {("t0", 0): Committed(5), ("x", 0): Committed(5)}
+    moved, report = move_group("g", offsets, answers, {("all", 0): {("t0", 0), ("t1", 0)}})
+    assert moved == {("a.x", 0): Moved(5, 5)}
+    assert report.why == "t1-0: it has committed nothing of t1-0, whose records stand in all-0, too"
 
 
 def test_task_config_consumer_groups() -> None:

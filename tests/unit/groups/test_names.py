@@ -15,7 +15,7 @@ def test_mirrored_topics_get_their_remote_names_and_others_their_own_back() -> N
         TopicPair(topic="late", remote="a.late", partitions=1, present=0, is_shared=False),
     ]
     here = ["t", "x", "b.t", "b.c.t", "c.t", "b.checkpoints.internal"]
-    names = Names.of(pairs, here, DefaultReplicationPolicy(aliases=("a", "b", "c")), "b")
+    names = Names.of(pairs, here, DefaultReplicationPolicy(aliases=("a", "b", "c")), "b", shares_target=False)
     assert names.target_place(("t", 2)) == ("a.t", 2)
     assert names.target_place(("x", 3)) == ("all", 1)
     assert names.target_place(("b.t", 1)) == ("t", 1)

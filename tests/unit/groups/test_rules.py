@@ -18,10 +18,18 @@ def test_a_first_checkpoint_and_every_step_forward_are_emitted() -> None:
     assert plan_checkpoints(checkpoint(10, 10), {T0: Moved(10, 10)}) == {}
 
 
-def test_checkpoints_go_back_only_with_the_group() -> None:
-    """MirrorCheckpointTaskTest.testCheckpointRecordsMonotonicIfStoreRewinds."""
-    assert plan_checkpoints(checkpoint(10, 10), {T0: Moved(12, 7)}) == {}
+def test_checkpoints_go_back_with_the_group_and_with_the_target() -> None:
+    """Not as MirrorCheckpointTaskTest.testCheckpointRecordsMonotonicIfStoreRewinds: there a lower offset is a worse
+    one, here it is that of a log that was made anew."""
+    assert plan_checkpoints(checkpoint(10, 10), {T0: Moved(12, 7)}) == {T0: Moved(12, 7)}
     assert plan_checkpoints(checkpoint(10, 10), {T0: Moved(8, 8)}) == {T0: Moved(8, 8)}
+    assert plan_checkpoints(checkpoint(10, 10), {T0: Moved(12, 10)}) == {}, "over a hole"
+
+
+def test_checkpoints_are_emitted_again_before_they_expire() -> None:
+    before = {T0: checkpoint(10, 10)[T0]._replace(written_ms=5000)}
+    assert plan_checkpoints(before, {T0: Moved(10, 10)}, 5000) == {}
+    assert plan_checkpoints(before, {T0: Moved(10, 10)}, 5001) == {T0: Moved(10, 10)}
 
 
 def test_an_idle_group_moves_forward_and_what_it_has_not_is_written() -> None:
@@ -44,3 +52,18 @@ def test_who_is_further_on_the_target_stays_there_unless_he_shall_not() -> None:
     plan = plan_commits("Empty", 0, {T0: 25, T1: 10}, wanted, rewind=False)
     assert plan == ({T1: Moved(30, 30)}, "it is further on the target in a.t-0")
     assert plan_commits("Empty", 0, {T0: 25, T1: 10}, wanted, rewind=True) == (wanted, "")
+
+
+def test_only_who_was_reset_at_the_source_and_not_used_since_goes_back() -> None:
+    wanted = {T0: Moved(20, 20)}
+
+    def goes_back(there: int, upstream: int, downstream: int) -> bool:
+        plan = plan_commits("Empty", 0, {T0: there}, wanted, rewind=True, synced=checkpoint(upstream, downstream))
+        assert (plan.why == "") == (plan.commits == wanted)
+        return bool(plan.commits)
+
+    assert goes_back(25, 25, 25)
+    assert not goes_back(30, 25, 25), "it has read on there"
+    assert not goes_back(25, 20, 20), "it is where it was at the source"
+    assert not goes_back(25, 15, 25), "it went on at the source: another log is the reason"
+    assert plan_commits("Empty", 0, {T0: 25}, wanted, rewind=True, synced={}).why, "nothing tells whose offset it is"

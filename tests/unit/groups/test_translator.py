@@ -6,7 +6,7 @@ import pytest
 
 from sparkmirror.errors import MirrorError
 from sparkmirror.groups.names import Names
-from sparkmirror.groups.translator import MAP_CHANGES, Answer, MapReader, Translator
+from sparkmirror.groups.translator import MAP_CHANGES, Answer, Bounds, MapReader, Translator
 from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.map_topic import MAP_CHANGED
@@ -44,8 +44,8 @@ def ask(topic: Rewritten) -> Answer | None:
     with Cluster(ClusterAddress(alias="B", bootstrap=("127.0.0.1:1",))) as target:
         forward = MapReader(target, Storage.named("A"))
         forward._topic, forward._standings = topic, {PLACE: STANDING}  # type: ignore[assignment]
-        translator = Translator(target, Names({"t": "A.t"}, {}, {}), forward, None, {})
-        translator._ends = {("A.t", 0): 90}
+        translator = Translator(target, target, Names({"t": "A.t"}, {}, {}), forward, None)
+        translator._there = {("A.t", 0): Bounds(0, 90)}
         return translator.translate(PLACE, 55)
 
 
