@@ -131,6 +131,9 @@ def warn_of_contradictions(flows: Iterable[FlowConfig], settings: Settings, find
 def _contradictions(flow: FlowConfig, settings: Settings) -> Iterator[tuple[str, str]]:
     if set(flow.source.bootstrap_servers) & set(flow.target.bootstrap_servers):
         yield "enabled", "source and target have a broker in common; expected two different clusters"
+    if flow.groups.sync_offsets_rewind and flow.groups.checkpoints_interval_s is None:
+        key = "sync.group.offsets.rewind"
+        yield key, f"{key} changes nothing without checkpoints, which tell what was reset: set emit.checkpoints.enabled"
     key = "replication.policy.internal.topic.separator.enabled"
     separators = (f"{flow.name}.replication.policy.separator", "replication.policy.separator")
     if not flow.naming.internal_separator and not any(name in settings.entries for name in separators):

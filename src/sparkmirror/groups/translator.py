@@ -7,8 +7,9 @@
 They are asked in an order, so that what is said holds whatever happens meanwhile:
 
     1  ids of the topics        as in 4, or one was made anew in between
-    2  where the logs end       before progress: that a partition is translated is written before anything is appended,
+    2  the target's bounds      before progress: that a partition is translated is written before anything is appended,
                                 so one that is equal by 3 was equal up to here
+       the source's bounds      a partition that is empty by then has nothing below the target's end
     3  progress, then the map   which never says less than progress
     4  ids again                those that progress names
 
@@ -19,7 +20,7 @@ those are not translated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from sparkmirror.errors import BrokerError, MirrorError
@@ -115,10 +116,6 @@ class MapReader:
     def is_proven(self) -> bool:
         return self._proven is not None
 
-    def copied(self) -> list[Place]:
-        """Partitions of which something was copied."""
-        return [place for place, known in self._standings.items() if known.next_offset > 0]
-
     def ask(self, place: Place, question: Callable[[OffsetMap], Translated | None]) -> Translated | None:
         """Of a partition that is translated. A chunk that was written anew since it was found is looked for again."""
         if self._denied:
@@ -152,13 +149,18 @@ class Translator:
         self._there: dict[Place, Bounds] = {}
         self._source_ids: dict[str, str] = {}
         self._target_ids: dict[str, str] = {}
+        self.origins: dict[
+            Place, set[Place]
+        ] = {}  # of places that are merged, the partitions that hold or held records
         self._anew: dict[str, str] = {}  # source topics of which one side has changed while it was looked at
 
     def look(self, places: Iterable[Place]) -> None:
         """Ask all that will be asked for, at once, in the order above."""
         remotes = {place: remote for place in places if (remote := self._names.target_place(place))}
-        here, there = _Side(self._source, remotes), _Side(self._target, remotes.values())
-        self._here, self._there = here.fetch_bounds(), there.fetch_bounds()
+        merged = self._find_merged({topic for topic, _ in remotes.values()})
+        here, there = _Side(self._source, {*remotes, *merged}), _Side(self._target, remotes.values())
+        self._there = there.fetch_bounds()
+        self._here = here.fetch_bounds()
         for maps in dict.fromkeys((self._forward, self._backward)):
             if maps is not None:
                 maps.refresh()
@@ -172,18 +174,22 @@ class Translator:
             )
             if side.ids.get(topic) != ids.get(topic)
         }
+        self.origins = {}
+        for place, remote in merged.items():
+            is_same = here.ids.get(place[0]) == self._source_ids.get(place[0])
+            if not is_same or place not in self._here or self._here[place].end > 0:
+                self.origins.setdefault(remote, set()).add(place)
 
     def end(self, remote: Place) -> int | None:
         """Where the target's log ends, if it was looked for and is there."""
         return self._there[remote].end if remote in self._there else None
 
-    def origins(self) -> dict[Place, set[Place]]:
-        """Of places on the target that several partitions of the source go into, those of which something did."""
-        found: dict[Place, set[Place]] = {}
-        for place in self._forward.copied() if self._forward else ():
-            if place[0] in self._names.shares and (remote := self._names.target_place(place)):
-                found.setdefault(remote, set()).add(place)
-        return found
+    def _find_merged(self, remotes: Collection[str]) -> dict[Place, Place]:
+        """All partitions that go into topics that several share, and where."""
+        topics = [topic for topic in self._names.shares if self._names.remote.get(topic) in remotes]
+        known = self._source.fetch_metadata(sorted(topics)).topics if topics else {}
+        places = ((topic, partition) for topic in topics if topic in known for partition in known[topic].leaders)
+        return {place: remote for place in places if (remote := self._names.target_place(place))}
 
     def translate_all(self, offsets: Iterable[tuple[Place, int]]) -> dict[tuple[Place, int], Answer]:
         """Those whose topics are mirrored. In order, so that each chunk of a map is fetched once."""

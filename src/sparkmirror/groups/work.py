@@ -15,6 +15,7 @@ from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offs
 from sparkmirror.net.groups import GroupState, describe_groups
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
+from sparkmirror.protocol import codes
 from sparkmirror.protocol.committed import Committed
 
 Place = tuple[str, int]
@@ -67,7 +68,7 @@ class GroupWorker:
         translator = self._open(task)
         translator.look({place for offsets in found for place in offsets})
         committed = ((place, c.offset) for offsets in found for place, c in offsets.items() if c.offset >= 0)
-        return translator.translate_all(committed), translator.origins()
+        return translator.translate_all(committed), translator.origins
 
     def _open(self, task: GroupTask) -> Translator:
         if task.names.origin and self._backward is None:
@@ -110,7 +111,7 @@ class GroupWorker:
         task: GroupTask,
         synced: Synced | SparkmirrorError,
     ) -> set[str]:
-        """Groups that could not be taken back: their checkpoints say until then that they are to be.
+        """Groups that may still have to be taken back: until then their checkpoints must say where they were put.
 
         Groups that are nowhere mirrored are not looked for on the target.
         """
@@ -126,7 +127,8 @@ class GroupWorker:
                 refused = state if isinstance(state, BrokerError) else known
                 why = str(refused or "its coordinator on the target does not answer")
                 reports[group] = reports[group]._replace(unsynced=why)
-                failed.add(group)
+                if not isinstance(refused, BrokerError) or refused.code not in codes.FORBIDDEN:
+                    failed.add(group)
                 continue
             offsets = {place: found.offset for place, found in known.items()}
             plan = plan_commits(
@@ -142,7 +144,8 @@ class GroupWorker:
                 commits[group] = {place: Committed(m.downstream, m.metadata) for place, m in plan.commits.items()}
         for group, answer in commit_group_offsets(self._target, commits).items():
             reports[group] = _after_commit(self._target, reports[group], answer)
-            if isinstance(answer, BrokerError) or any(answer.values()):
+            refusals = {answer.code} if isinstance(answer, BrokerError) else {*answer.values()} - {codes.NONE}
+            if refusals - codes.FORBIDDEN:
                 failed.add(group)
         return failed if task.rewind else set()
 

@@ -69,6 +69,7 @@ def test_the_nearest_flow_and_the_nearest_key() -> None:
     [
         ("replication.policy.internal.topic.separator.enabled=false", "without replication.policy.separator"),
         ("b.bootstrap.servers=h:1", "expected two different clusters"),
+        ("sync.group.offsets.rewind=true\nemit.checkpoints.enabled=false", "changes nothing without checkpoints"),
     ],
 )
 def test_what_contradicts_itself_is_told(lines: str, said: str) -> None:
