@@ -12,8 +12,11 @@ from confluent_kafka import Consumer
 
 from sparkmirror.client import MirrorClient, TopicPartition
 from sparkmirror.control.translation import Wanted, translate
+from sparkmirror.errors import BrokerError
+from sparkmirror.groups import work
 from sparkmirror.groups.task import GroupReport
 from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.protocol import codes
 from sparkmirror.topology.standing import Standing
 from tests.conftest import Pair
 from tests.support.command import run_command
@@ -151,6 +154,63 @@ def test_a_group_that_has_read_on_is_not_taken_for_one_that_was_reset(pair: Pair
             commit(pair.source, topic, {(topic, 0): offset})
             assert "it is further on the target" in groups.round()[topic].why
             assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): 15}
+
+
+@pytest.mark.long
+def test_a_group_that_was_reset_goes_back_though_the_first_try_fails(
+    pair: Pair, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_topic(pair.source, topic, 1)
+    produce(pair.source, topic, ({"value": b"%d" % i} for i in range(20)))
+    commit(pair.source, topic, {(topic, 0): 10})
+    extra = {"sync.group.offsets.rewind": "true"}
+    with following(pair, topic, tmp_path, extra, partitions=1) as mirror, groups_of(mirror) as groups:
+        remote = f"{mirror.flow.source.alias}.{topic}"
+        mirror.catch_up(topic)
+        assert groups.round()[topic].committed == 1
+        commit(pair.source, topic, {(topic, 0): 4})
+        with monkeypatch.context() as patch:
+            away = BrokerError(codes.COORDINATOR_NOT_AVAILABLE, "its coordinator does not answer")
+            patch.setattr(work, "commit_group_offsets", lambda _, commits: dict.fromkeys(commits, away))
+            report = groups.round()[topic]
+            assert (report.emitted, report.committed) == (0, 0) and "does not answer" in report.why
+        report = groups.round()[topic]
+        assert (report.emitted, report.committed, report.why) == (1, 1, "")
+        assert committed(pair.target, topic, [(remote, 0)]) == {(remote, 0): 4}
+
+
+@pytest.mark.long
+def test_checkpoints_follow_a_target_topic_that_was_made_anew(pair: Pair, topic: str, tmp_path: Path) -> None:
+    create_topic(pair.source, topic, 1)
+    produce(pair.source, topic, ({"value": b"%d" % i} for i in range(20)))
+    commit(pair.source, topic, {(topic, 0): 10})
+    extra = {"on.recreate": "continue", "refresh.topics.interval.seconds": "0.2"}
+    with following(pair, topic, tmp_path, extra, partitions=1) as mirror, groups_of(mirror) as groups:
+        alias = mirror.flow.source.alias
+        remote = f"{alias}.{topic}"
+        mirror.catch_up(topic)
+        assert groups.round()[topic].emitted == 1
+        remove_records(pair.source, topic, 8)
+        delete_topic(pair.target, remote)
+        await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) == 0, "another topic", 30)
+        with mirroring(write_again(mirror.file, {"offsets.preserve": "never"})) as following_one:
+            following_one.await_topics(1)
+            with groups_of(following_one) as later:
+
+                def is_lower() -> bool:
+                    following_one.round(1.2)
+                    later.round()
+                    with MirrorClient(pair.target) as client:
+                        found = client.remote_consumer_offsets(topic, alias)
+                    return found[TopicPartition(remote, 0)].offset == 2
+
+                await_condition(is_lower, "the offset in the new topic", 60)
+
+
+def write_again(file: Path, more: dict[str, str]) -> Path:
+    again = file.with_name("again.properties")
+    again.write_text(file.read_text() + "".join(f"{key} = {value}\n" for key, value in more.items()))
+    return again
 
 
 def test_checkpoints_that_the_topic_has_removed_are_emitted_again(pair: Pair, topic: str, tmp_path: Path) -> None:

@@ -127,26 +127,16 @@ class GroupWorker:
                 refused = state if isinstance(state, BrokerError) else known
                 why = str(refused or "its coordinator on the target does not answer")
                 reports[group] = reports[group]._replace(unsynced=why)
-                if not isinstance(refused, BrokerError) or refused.code not in codes.FORBIDDEN:
-                    failed.add(group)
+                failed |= {group} if _may_pass(refused) else set()
                 continue
-            offsets = {place: found.offset for place, found in known.items()}
-            plan = plan_commits(
-                state.state,
-                state.members,
-                offsets,
-                groups[group],
-                rewind=task.rewind,
-                synced=known_by.get(group, {}),
-            )
+            offsets, before = {place: found.offset for place, found in known.items()}, known_by.get(group, {})
+            plan = plan_commits(state.state, state.members, offsets, groups[group], rewind=task.rewind, synced=before)
             reports[group] = reports[group]._replace(unsynced=plan.why)
             if plan.commits:
                 commits[group] = {place: Committed(m.downstream, m.metadata) for place, m in plan.commits.items()}
         for group, answer in commit_group_offsets(self._target, commits).items():
             reports[group] = _after_commit(self._target, reports[group], answer)
-            refusals = {answer.code} if isinstance(answer, BrokerError) else {*answer.values()} - {codes.NONE}
-            if refusals - codes.FORBIDDEN:
-                failed.add(group)
+            failed |= {group} if _may_pass(answer) else set()
         return failed if task.rewind else set()
 
 
@@ -197,6 +187,13 @@ def _after_commit(target: Cluster, report: GroupReport, answer: Mapping[Place, i
     if not refused:
         return report
     return _unsynced(report, str(why_uncommitted(target, *min(refused.items()))))
+
+
+def _may_pass(answer: object) -> bool:
+    """Whether something failed that may succeed the next time."""
+    if isinstance(answer, BrokerError):
+        return answer.code not in codes.FORBIDDEN
+    return not isinstance(answer, Mapping) or bool({*answer.values()} - {codes.NONE} - codes.FORBIDDEN)
 
 
 def _unsynced(report: GroupReport, why: str) -> GroupReport:
