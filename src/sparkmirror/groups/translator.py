@@ -13,8 +13,8 @@ They are asked in an order, so that what is said holds whatever happens meanwhil
     3  progress, then the map   which never says less than progress
     4  ids again                those that progress names
 
-Read backwards, equal offsets are equal up to where the copy went: what stands behind that came from somebody else, and at
-the same offset the other side has other records. A topic that was made anew since it was mirrored has other offsets:
+Read backwards, equal offsets are equal up to where the copy went: what stands behind that came from somebody else, and
+at the same offset the other side has other records. A topic that was made anew since it was mirrored has other offsets:
 those are not translated.
 """
 
