@@ -86,13 +86,14 @@ def test_a_broker_that_advertises_another_place_is_named_with_the_cure(pair: Pai
 
 def test_factors_that_the_cluster_can_not_have_are_named_by_key(pair: Pair, topic: str, tmp_path: Path) -> None:
     create_topic(pair.source, topic, 1)
-    file = write_flow(tmp_path, pair.source, pair.target, topic, {"replication.factor": "3", **ONE})
+    file = write_flow(tmp_path, pair.source, pair.target, f"{topic}, {topic}-x*", {"replication.factor": "3", **ONE})
     alias = only_flow(file).source.alias
     found = troubles(examined(file))
-    assert found.keys() == {(f"{alias}->B", "replicas")}
-    verdict = found[f"{alias}->B", "replicas"]
+    assert found.keys() == {("file", "replicas"), (f"{alias}->B", "topics")}
+    assert f"matches {topic}-x*, or the user may not see it" in found[f"{alias}->B", "topics"].said
+    verdict = found["file", "replicas"]
     assert verdict.level is Level.FAIL
-    assert verdict.said == f"replication.factor is 3, but cluster B has 1 live broker ({alias}.{topic})"
+    assert verdict.said == f"cluster B has 1 live broker, too few for replication.factor = 3 ({alias}.{topic})"
 
 
 def test_records_that_the_target_would_not_take_are_warned_of(pair: Pair, topic: str, tmp_path: Path) -> None:

@@ -40,9 +40,10 @@ def test_it_shows_topics_partitions_and_configurations_and_changes_nothing(
 
 def test_what_cannot_be_is_refused_with_key_value_and_one_that_works(pair: Pair, topic: str, tmp_path: Path) -> None:
     create_topic(pair.source, topic, 1)
-    file = write_flow(tmp_path, pair.source, pair.target, topic, {"replication.factor": "2"})
+    file = write_flow(tmp_path, pair.source, pair.target, f"{topic}, {topic}-x*", {"replication.factor": "2"})
     shown = run_command("plan", str(file))
     assert shown.returncode == 1
+    assert f"matches {topic}-x*, or the user may not see it" in shown.stdout
     assert "replication.factor is 2, but cluster B has 1 live broker: set it to 1" in shown.stdout
     assert "checkpoints.topic.replication.factor is 3, but cluster B has 1 live broker: set it to 1" in shown.stdout
 

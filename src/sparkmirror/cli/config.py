@@ -14,6 +14,7 @@ from rich.text import Text
 
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.demo.screen import is_lively
+from sparkmirror.cli.flows import choose_flows
 from sparkmirror.cli.output import complain, draw_parts, say, say_json
 from sparkmirror.config.explain import Explained, explain_flow
 from sparkmirror.config.keys import Scope
@@ -44,7 +45,7 @@ def config(settings: ConfigSettings) -> int:
         examined = examine_file(settings.file)
         if examined.config is None:
             raise ConfigError("\n".join(examined.findings.errors))
-        flows = explain_flows(examined, choose_flows(examined.config, settings.flow))
+        flows = explain_flows(examined, choose_flows(examined.config, settings.file, settings.flow))
     except ConfigError as error:
         complain(str(error))
         return WRONG_USE
@@ -53,14 +54,6 @@ def config(settings: ConfigSettings) -> int:
     else:
         _print_flows(examined.config, flows)
     return 0
-
-
-def choose_flows(config: MirrorConfig, name: str | None) -> list[FlowConfig]:
-    chosen = [flow for flow in config.flows if name in (None, flow.name)]
-    if not chosen:
-        there = ", ".join(flow.name for flow in config.flows)
-        raise ConfigError(f"--flow: no flow {name!r} is enabled: expected one of {there}")
-    return chosen
 
 
 def explain_flows(examined: Examined, flows: list[FlowConfig]) -> Flows:
@@ -112,3 +105,8 @@ def _print_flows(config: MirrorConfig, flows: Flows) -> None:
             continue
         draw_parts(console, [Text(("\n" if index else "") + title, style="bold")])
         draw_parts(console, draw_rows(COLUMNS, rows, widths, console.width))
+    for warning in config.warnings:
+        if console is None:
+            say(warning)
+        else:
+            draw_parts(console, [Text(warning, style="yellow")])

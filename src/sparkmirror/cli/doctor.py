@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.text import Text
 
-from sparkmirror.cli.check import all_findings, summary
+from sparkmirror.cli.check import summary
 from sparkmirror.cli.columns import Columns, draw_rows, plain_lines, widths_of
 from sparkmirror.cli.questions import Question, Showing, ask
 from sparkmirror.config.mirror import examine_file
@@ -42,7 +42,7 @@ def doctor(question: Question, examine: Callable[[MirrorConfig], list[Verdict]] 
 
 def judge_file(file: Path) -> Verdict:
     examined = examine_file(file)
-    found = all_findings(examined)
+    found = examined.findings.in_order()
     judge = Judge("file", "check")
     if not found:
         return judge.passes(summary(examined, found))

@@ -53,7 +53,7 @@ class SwitchSettings:
     """What the command line says."""
 
     file: Path
-    flow: str
+    flow: str | None
     groups: tuple[str, ...]
     wait_s: float
     force: bool

@@ -12,7 +12,7 @@ def choose_flows(config: MirrorConfig, file: Path, name: str | None) -> list[Flo
     """All, or the one of that name. ConfigError says which there are."""
     chosen = [flow for flow in config.flows if name in (None, flow.name)]
     if not chosen:
-        raise ConfigError(f"{file}: no flow {name}: there are {_names(config)}")
+        raise ConfigError(f"{file}: no flow {name}: there are {_names(config)}{_hint(config, name or '')}")
     return chosen
 
 
@@ -22,6 +22,14 @@ def choose_flow(config: MirrorConfig, file: Path, name: str | None) -> FlowConfi
     if len(chosen) > 1:
         raise ConfigError(f"{file}: expected --flow with one of {_names(config)}")
     return chosen[0]
+
+
+def _hint(config: MirrorConfig, name: str) -> str:
+    """A shell reads `A->B` as `A-`, and writes what is printed into a file B."""
+    if not name.endswith("-"):
+        return ""
+    meant = next((flow for flow in config.flows if flow.source.alias == name[:-1]), config.flows[0])
+    return f"; put it in quotes, '{meant.name}', else the shell takes > for a file and writes to {meant.target.alias}"
 
 
 def _names(config: MirrorConfig) -> str:

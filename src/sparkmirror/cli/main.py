@@ -32,7 +32,6 @@ app = typer.Typer(
 app.add_typer(offsets_command.app, name="offsets")
 app.add_typer(state_command.app, name="state")
 
-OneFlow = Annotated[str, typer.Option("--flow", metavar="'A->B'", help="The flow, as in the file.", show_default=False)]
 Groups = Annotated[
     list[str] | None,
     typer.Option(
@@ -206,7 +205,7 @@ def remirror(
 @app.command()
 def failover(
     file: Properties,
-    flow: OneFlow,
+    flow: PickedFlow = None,
     group: Groups = None,
     wait: Wait = 60.0,
     force: Force = False,
@@ -250,7 +249,7 @@ def failover(
 @app.command()
 def failback(
     file: Properties,
-    flow: OneFlow,
+    flow: PickedFlow = None,
     group: Groups = None,
     wait: Wait = 60.0,
     force: Force = False,
@@ -288,7 +287,10 @@ def failback(
 
 
 @app.command()
-def check(file: Properties) -> None:
+def check(
+    file: Properties,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are warnings.")] = False,
+) -> None:
     """Say all that is wrong or doubtful in a file. Nothing is connected to.
 
     Errors keep a mirror from starting. Warnings tell of lines that do something
@@ -296,11 +298,13 @@ def check(file: Properties) -> None:
     form that works; unknown keys, with the nearest known one; keys that nothing
     acts on yet. Each begins with FILE:LINE.
 
-    [bold]sparkmirror check mm2.properties[/bold]    before a start, or in a pipeline
+    [bold]sparkmirror check mm2.properties[/bold]             before a start
+    [bold]sparkmirror check mm2.properties --strict[/bold]    in a pipeline
 
-    Exit code 0: a mirror would start, 2: not.
+    Exit code 0: a mirror would start, 1: it would, but there are warnings (with
+    --strict), 2: it would not.
     """
-    raise typer.Exit(check_command.check(file))
+    raise typer.Exit(check_command.check(file, strict=strict))
 
 
 @app.command()

@@ -76,8 +76,6 @@ def _check(settings: RunSettings) -> MirrorConfig:
 def _announce(config: MirrorConfig) -> None:
     for warning in config.warnings:
         log.warning("%s", warning)
-    if config.not_in_force:
-        log.warning("%s: not in force yet: %s", config.path, ", ".join(config.not_in_force))
     for flow in config.flows:
         log.info(
             "flow %s: %s -> %s, topics %s",

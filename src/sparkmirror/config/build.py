@@ -15,7 +15,8 @@ from sparkmirror.config.values import topic_name_part
 
 
 def parse_aliases(entry: Entry | None, findings: Findings) -> tuple[str, ...]:
-    """The aliases in the order of the `clusters` line, each once."""
+    """The aliases in the order of the `clusters` line, each once; none where one can't be used, since all else
+    depends on them."""
     if entry is None or not entry.value.strip():
         findings.error(line_of(entry), "no clusters: expected a line such as clusters = source, target")
         return ()
@@ -29,7 +30,7 @@ def parse_aliases(entry: Entry | None, findings: Findings) -> tuple[str, ...]:
             findings.error(entry.line, f"clusters: bad alias {alias!r}; {expected}")
         elif named.count(alias) > 1:
             findings.warn(entry.line, f"clusters: {alias} is named more than once; it counts once")
-    return tuple(dict.fromkeys(filter(_is_alias, named)))
+    return tuple(dict.fromkeys(named)) if all(map(_is_alias, named)) else ()
 
 
 def _is_alias(text: str) -> bool:
@@ -80,6 +81,17 @@ def build_flows(
     for pair in kept:
         _require_servers(settings, pair, comments, findings)
     return tuple(build_flow(settings, clusters, *pair) for pair in kept)
+
+
+def warn_of_no_servers(settings: Settings, clusters: Mapping[str, ClusterConfig], findings: Findings) -> None:
+    """Of a cluster that no flow needs; else it is an error."""
+    needed = {alias for pair in _enabled_pairs(settings) for alias in pair}
+    for alias, cluster in clusters.items():
+        if alias not in needed and not cluster.bootstrap_servers:
+            said = (
+                f"clusters: {alias} has no brokers and no flow, so that nothing is done for it: expected a line such as"
+            )
+            findings.warn(line_of(settings.entries.get("clusters")), f"{said} {alias}.bootstrap.servers = host:port")
 
 
 def build_heartbeat_pairs(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sparkmirror.config.findings import Findings
+from sparkmirror.config.java_regex import compile_elements
 from sparkmirror.config.keys import KNOWN_KEYS
 from sparkmirror.config.keys.security import ROLES
 from sparkmirror.config.logins import read_login
@@ -15,6 +17,7 @@ from sparkmirror.config.rename_loops import find_rename_loop
 from sparkmirror.config.settings import Settings
 
 PROTOCOL = "security.protocol"
+_PLAIN_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def refuse_cycles(flows: Sequence[FlowConfig], settings: Settings, findings: Findings) -> None:
@@ -134,6 +137,10 @@ def _contradictions(flow: FlowConfig, settings: Settings) -> Iterator[tuple[str,
     if flow.groups.sync_offsets_rewind and flow.groups.checkpoints_interval_s is None:
         key = "sync.group.offsets.rewind"
         yield key, f"{key} changes nothing without checkpoints, which tell what was reset: set emit.checkpoints.enabled"
+    out = compile_elements(flow.topics_exclude)
+    for name in flow.topics:
+        if _PLAIN_NAME.fullmatch(name) and out is not None and out.fullmatch(name):
+            yield "topics", f"topics names {name}, which topics.exclude leaves out"
     key = "replication.policy.internal.topic.separator.enabled"
     separators = (f"{flow.name}.replication.policy.separator", "replication.policy.separator")
     if not flow.naming.internal_separator and not any(name in settings.entries for name in separators):

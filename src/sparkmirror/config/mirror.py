@@ -12,7 +12,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparkmirror.config.build import build_clusters, build_flows, build_heartbeat_pairs, parse_aliases
+from sparkmirror.config.build import (
+    build_clusters,
+    build_flows,
+    build_heartbeat_pairs,
+    parse_aliases,
+    warn_of_no_servers,
+)
 from sparkmirror.config.connector_file import is_connector_file
 from sparkmirror.config.consistency import refuse_cycles, refuse_wrong_logins, warn_of_contradictions
 from sparkmirror.config.dialects import translate_dialect
@@ -20,7 +26,13 @@ from sparkmirror.config.findings import Findings
 from sparkmirror.config.keys import Scope
 from sparkmirror.config.login_file import read_process_login
 from sparkmirror.config.model import FlowConfig, MirrorConfig
-from sparkmirror.config.notices import idle_keys, refuse_unknown_flows, refuse_wrong_values, warn_of_unread
+from sparkmirror.config.notices import (
+    idle_keys,
+    judge_unknown_flows,
+    refuse_wrong_values,
+    warn_of_idle,
+    warn_of_unread,
+)
 from sparkmirror.config.properties import comment_lines, decode_properties, latest_entries, read_properties, shown_key
 from sparkmirror.config.providers import Surroundings, fill_placeholders
 from sparkmirror.config.settings import Settings
@@ -90,10 +102,11 @@ def _read_settings(text: str, surroundings: Surroundings, findings: Findings) ->
 
 def _build(settings: Settings, text: str, only_targets: Collection[str], findings: Findings) -> MirrorConfig:
     refuse_wrong_values(settings, findings)
-    refuse_unknown_flows(settings, findings)
+    judge_unknown_flows(settings, findings)
     clusters = build_clusters(settings)
     comments = list(comment_lines(text))
     flows = build_flows(settings, clusters, only_targets, comments, findings)
+    warn_of_no_servers(settings, clusters, findings)
     refuse_cycles(flows, settings, findings)
     flows = mark_sharing(flows)
     warn_of_unread(settings, [_pair(flow) for flow in flows], findings)
@@ -101,6 +114,7 @@ def _build(settings: Settings, text: str, only_targets: Collection[str], finding
     warn_of_weaknesses(flows, settings, findings)
     pairs = build_heartbeat_pairs(settings, clusters, only_targets)
     refuse_wrong_logins((*flows, *pairs), settings, findings)
+    warn_of_idle(settings, findings)
     return MirrorConfig(
         path=Path(findings.name),
         clusters=tuple(clusters.values()),

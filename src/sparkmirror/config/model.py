@@ -115,6 +115,6 @@ class MirrorConfig:
     # With their `spark.` prefix, as Spark wants them.
     spark: Mapping[str, str] = field(repr=False)
     warnings: tuple[str, ...]
-    # Keys of the file that change nothing yet, sorted; `lines` says where each key of the file stands.
+    # Keys of the file that change nothing, sorted; `lines` says where each key of the file stands.
     not_in_force: tuple[str, ...]
     lines: Mapping[str, int] = field(repr=False)

@@ -8,7 +8,8 @@ from itertools import permutations
 
 from sparkmirror.config.findings import Findings
 from sparkmirror.config.keys import KNOWN_KEYS, PLACES, Key, Scope, State, client_key
-from sparkmirror.config.properties import Entry
+from sparkmirror.config.keys.topics import TOPICS
+from sparkmirror.config.properties import Entry, shown_key
 from sparkmirror.config.secrecy import is_filled
 from sparkmirror.config.settings import Place, Settings, flow_name
 
@@ -31,36 +32,62 @@ def refuse_wrong_values(settings: Settings, findings: Findings) -> None:
             findings.error(entry.line, f"{entry.written_key}: {said}")
 
 
-def refuse_unknown_flows(settings: Settings, findings: Findings) -> None:
-    """A flow that was switched on and can't run is an error; other keys of such a flow only warn."""
+def judge_unknown_flows(settings: Settings, findings: Findings) -> None:
+    """Of each flow that is none one finding: an error if it was switched on, since it can't run."""
     known = ", ".join(settings.aliases)
-    strays = (entry for place, entry in settings.places() if place.scope is Scope.STRAY)
-    for entry in strays:
-        pair, name = _split_stray(entry.key)
-        if name == "enabled" and entry.value.strip().lower() != "false":
-            meant = _meant_flow(settings, pair) or "A->B"
-            said = f"{pair} is no flow between two of the clusters {known}; expected {meant}.enabled"
-            findings.error(entry.line, f"{entry.key}: {said} with two different aliases of these")
+    strays: dict[str, list[tuple[str, Entry]]] = {}
+    for place, entry in settings.places():
+        if place.scope is Scope.STRAY:
+            pair, name = _split_stray(entry.key)
+            strays.setdefault(pair, []).append((name, entry))
+    for pair, lines in strays.items():
+        switched_on = (line for line in lines if line[0] == "enabled" and line[1].value.strip().lower() != "false")
+        on = next(switched_on, None)
+        name, entry = on or lines[0]
+        others = sorted(other.line for _, other in lines if other is not entry)
+        also = f" (lines {', '.join(map(str, others))} speak of it, too)" if others else ""
+        meant = _meant_flow(settings, pair)
+        if on:
+            said = f"{pair} is no flow between two of the clusters {known}; expected {meant or 'A->B'}.enabled"
+            findings.error(entry.line, f"{entry.key}: {said} with two different aliases of these{also}")
+        else:
+            advice = f": did you mean {meant}.{name}?" if meant and name else ""
+            said = f"{entry.key} belongs to no flow between two of the clusters, and changes nothing{also}{advice}"
+            findings.warn(entry.line, said)
 
 
-def idle_keys(settings: Settings) -> dict[str, bool]:
-    """Keys of the file, as written, that change nothing yet, sorted; whether each is known."""
-    idle = [(entry, place) for place, entry in settings.places() if _is_idle(place)]
-    known = {written.key: place.key is not None for entry, place in idle for written in entry.written}
-    return dict(sorted(known.items()))
+def idle_keys(settings: Settings) -> dict[str, str]:
+    """Keys of the file, as written, that change nothing, sorted; why each does not."""
+    idle = [(entry, why) for place, entry in settings.places() if (why := _why_idle(place))]
+    whys = {written.key: why for entry, why in idle for written in entry.written}
+    return dict(sorted(whys.items()))
 
 
-def _is_idle(place: Place) -> bool:
-    if place.scope is Scope.SPARK:
-        return False
-    key = place.key
-    if key is None:
-        return not place.name.startswith("config.providers.")
-    return key.state is State.LATER
+def _why_idle(place: Place) -> str:
+    """Empty for what acts."""
+    if place.scope is Scope.SPARK or place.name.startswith("config.providers."):
+        return ""
+    if place.key is not None:
+        return "it is not in force yet" if place.key.state is State.LATER else ""
+    if place.is_of_family:
+        return "nothing here reads keys of its family"
+    return "neither MirrorMaker 2 nor sparkmirror has such a key"
+
+
+def warn_of_idle(settings: Settings, findings: Findings) -> None:
+    """Each key that changes nothing, unless its line was spoken of."""
+    spoken_of = {finding.line for finding in findings.in_order()}
+    lines = {written.key: written.line for entry in settings.entries.values() for written in entry.written}
+    strays = {
+        written.key for place, entry in settings.places() if place.scope is Scope.STRAY for written in entry.written
+    }
+    for key, why in idle_keys(settings).items():
+        if lines[key] not in spoken_of and key not in strays:
+            findings.warn(lines[key], f"{shown_key(key)} changes nothing: {why}")
 
 
 def warn_of_unread(settings: Settings, enabled: Collection[tuple[str, str]], findings: Findings) -> None:
-    """Lines of no flow, known keys in a form that nobody reads, and keys that look misspelt."""
+    """Known keys in a form that nobody reads, and keys that look misspelt."""
     for place, entry in settings.places():
         said = _what_is_wrong(settings, enabled, place, entry)
         if said:
@@ -68,20 +95,29 @@ def warn_of_unread(settings: Settings, enabled: Collection[tuple[str, str]], fin
 
 
 def _what_is_wrong(settings: Settings, enabled: Collection[tuple[str, str]], place: Place, entry: Entry) -> str | None:
-    if place.scope is Scope.SPARK or place.is_of_family:
+    if place.scope in (Scope.SPARK, Scope.STRAY) or place.is_of_family:
         return None
-    if place.scope is Scope.STRAY:
-        pair, name = _split_stray(place.name)
-        meant = _meant_flow(settings, pair) if name else None
-        advice = f": did you mean {meant}.{name}?" if meant else ""
-        return f"{entry.key} belongs to no flow between two of the clusters, and changes nothing{advice}"
     if place.key is not None:
         return _wrong_side(place.key, place, entry, enabled)
     if known := _known_elsewhere(place):
         forms = " or ".join(_forms_for(known, place, enabled or list(permutations(settings.aliases, 2))))
-        return f"{entry.written_key} changes nothing, as in MirrorMaker 2: expected {forms}"
+        said = f"{entry.written_key} changes nothing, as in MirrorMaker 2: expected {forms}"
+        return said + _what_is_mirrored(settings, enabled, place, known.name)
     meant = nearest_key(place.name)
-    return f"unknown key {entry.written_key}: did you mean {meant}?" if meant else None
+    if meant is None:
+        return None
+    owned = f"{place.owner}.{meant}" if (place.scope, meant) in PLACES and place.owner else meant
+    said = f"unknown key {entry.written_key}: did you mean {owned}?"
+    return said + _what_is_mirrored(settings, enabled, place, meant)
+
+
+def _what_is_mirrored(settings: Settings, enabled: Collection[tuple[str, str]], place: Place, meant: str) -> str:
+    """What a `topics` that is not read leaves: the default, which is every topic."""
+    if meant != TOPICS.name:
+        return ""
+    about = [pair for pair in enabled if place.owner in ("", flow_name(*pair), *pair)]
+    left = [flow_name(*pair) for pair in about if settings.find(TOPICS, *pair) is None]
+    return f" As it is, {' and '.join(left)} mirrors every topic: topics = {TOPICS.default}" if left else ""
 
 
 def nearest_key(name: str) -> str | None:

@@ -6,6 +6,9 @@ offset.syncs.topic.retention.ms      offset-syncs. ...        KIP-382 spells it 
 Replication.factor                   replication.factor       Java's keys are in lower case
 "a, b"                               a, b                     a properties file has no quotes
 *.internal                           .*\\.internal             a glob, where it is no regular expression
+
+One that is a regular expression, too, stays what it is in MirrorMaker 2, with a warning: `logs-*` is `logs` and dashes.
+So does a name that no topic and no group can have.
 """
 
 from __future__ import annotations
@@ -29,6 +32,10 @@ _RENAMED = {
 }
 _MS, _SECONDS = ".interval.ms", ".interval.seconds"
 _GLOB = re.compile(r"[a-zA-Z0-9._*-]+")
+# A star that repeats a plain character.
+_LONE_STAR = re.compile(r"([a-zA-Z0-9_-])\*")
+# Nothing of a regular expression, but something that no topic has in its name.
+_NO_NAME = re.compile(r"(?=.*[^a-zA-Z0-9._-])[^\\\[\](){}|*+?^$]+")
 _QUOTED = re.compile(r"""\s*(["'])(.*)\1\s*""", re.DOTALL)
 
 
@@ -102,7 +109,22 @@ def _globs_as_regexes(elements: Iterable[str], entry: Entry, findings: Findings)
             )
             yield as_regex(element)
         else:
+            if not is_filled(entry) and (said := _doubt(element, of_topics="topics" in entry.key)):
+                findings.warn(entry.line, f"{entry.written_key}: {element} {said}")
             yield element
+
+
+def _doubt(element: str, *, of_topics: bool) -> str:
+    """Why it probably matches other names than was meant; empty if it does not."""
+    if _GLOB.fullmatch(element) and (star := _LONE_STAR.search(element)):
+        meant = _LONE_STAR.sub(r"\1.*", element)
+        return (
+            f"is read as a regular expression, as in MirrorMaker 2, in which {star.group()} stands for any number of "
+            f"{star.group(1)!r}: did you mean {meant}?"
+        )
+    if of_topics and _NO_NAME.fullmatch(element):
+        return "can't be a topic's name: expected names of letters, digits, '.', '_' and '-' with commas between them"
+    return ""
 
 
 def _is_regex(element: str) -> bool:

@@ -25,7 +25,7 @@ from sparkmirror.sync.configs import ConfigSync
 from sparkmirror.sync.deletes import fetch_ends, find_shared, is_gone, plan_deletes
 from sparkmirror.sync.topics import TopicMaker, left_out_text
 from sparkmirror.topology.acls import describe_acl
-from sparkmirror.topology.choose import choose_policy
+from sparkmirror.topology.choose import choose_policy, find_unmatched
 from sparkmirror.topology.factors import why_impossible
 from sparkmirror.topology.incarnation import find_foreign, find_kept, find_others, find_written
 from sparkmirror.topology.internal_topics import (
@@ -110,7 +110,7 @@ class _Planner:
         has_progress = storage.progress in self._there.topics
         self._standings = ProgressTopic(target, storage).read() if has_progress else {}
         self._held = self._find_held()
-        self._notes: list[str] = []
+        self._notes = list(find_unmatched(flow, self._here.topics))
 
     def _find_held(self) -> dict[str, str]:
         """Remote topics that are not the copies of their source topics any more, and are left as they are."""

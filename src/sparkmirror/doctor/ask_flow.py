@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from sparkmirror.config.model import FlowConfig
@@ -25,7 +26,7 @@ from sparkmirror.net.rights import (
 )
 from sparkmirror.net.topics import Fit, fit_topics
 from sparkmirror.protocol import codes
-from sparkmirror.topology.choose import choose_group_filter
+from sparkmirror.topology.choose import choose_group_filter, find_unmatched
 
 _ANY_PRODUCER = 0
 MOST_GROUPS = 50
@@ -61,7 +62,8 @@ class FlowAsker:
         remotes = {pair.topic: pair.remote for pair in plan.pairs}
         described = self._describe(source, set(remotes))
         asked = Asked(here=here, there=there, configs=described.found, known=self._known_configs(there))
-        return self._ask_topics(tuple(plan_needs(self._flow, plan, asked)), remotes, described)
+        found = self._ask_topics(tuple(plan_needs(self._flow, plan, asked)), remotes, described)
+        return replace(found, unmatched=tuple(find_unmatched(self._flow, here.topics)))
 
     def _ask_topics(self, needs: tuple[TopicNeed, ...], remotes: Mapping[str, str], described: Described) -> FlowFacts:
         aliases = dict.fromkeys(need.cluster for need in needs)

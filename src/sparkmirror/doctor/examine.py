@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import NamedTuple
 
 from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.control.address import flow_address
@@ -16,6 +17,7 @@ from sparkmirror.doctor.ask_cluster import ask_cluster, living, try_clients
 from sparkmirror.doctor.ask_flow import FlowAsker
 from sparkmirror.doctor.certificates import judge_certificates
 from sparkmirror.doctor.clock import judge_clock
+from sparkmirror.doctor.factors import judge_factors
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts
 from sparkmirror.doctor.machine import SparkTrial, try_java
 from sparkmirror.doctor.producers import judge_producers
@@ -54,9 +56,11 @@ def examine_clusters(config: MirrorConfig) -> list[Verdict]:
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="doctor") as pool:
         facts = dict(zip(addresses, pool.map(ask_cluster, addresses.values()), strict=True))
         found = [verdict for each in facts.values() for verdict in _judge_cluster(each)]
-        flows = pool.map(lambda flow: list(_examine_flow(flow, facts, is_pair=False)), config.flows)
-        pairs = pool.map(lambda pair: list(_examine_flow(pair, facts, is_pair=True)), config.heartbeat_pairs)
-        return found + [verdict for verdicts in (*flows, *pairs) for verdict in verdicts]
+        flows = pool.map(lambda flow: _examine_flow(flow, facts, is_pair=False), config.flows)
+        pairs = pool.map(lambda pair: _examine_flow(pair, facts, is_pair=True), config.heartbeat_pairs)
+        examined = [*flows, *pairs]
+    found += judge_factors([each.facts for each in examined if each.facts], facts)
+    return found + [verdict for each in examined for verdict in each.verdicts]
 
 
 def _addresses(config: MirrorConfig) -> dict[str, ClusterAddress]:
@@ -79,14 +83,19 @@ def _judge_cluster(facts: ClusterFacts) -> Iterator[Verdict]:
             yield from judge(facts)
 
 
-def _examine_flow(flow: FlowConfig, clusters: Mapping[str, ClusterFacts], *, is_pair: bool) -> Iterator[Verdict]:
+class _Examined(NamedTuple):
+    """`facts` is None where a cluster does not answer."""
+
+    facts: FlowFacts | None
+    verdicts: list[Verdict]
+
+
+def _examine_flow(flow: FlowConfig, clusters: Mapping[str, ClusterFacts], *, is_pair: bool) -> _Examined:
     ends = (flow.target,) if is_pair else (flow.source, flow.target)
     dead = [end.alias for end in ends if clusters[end.alias].metadata is None]
     if dead:
-        yield Judge(flow.name, "flow").skips(
-            f"not checked: cluster {' and '.join(dead)} does not answer", "see that it does, and run it again"
-        )
-        return
+        said = f"not checked: cluster {' and '.join(dead)} does not answer"
+        return _Examined(None, [Judge(flow.name, "flow").skips(said, "see that it does, and run it again")])
     with ExitStack() as stack:
         asked = {
             end.alias: stack.enter_context(Cluster(living(flow_address(end, flow), clusters[end.alias])))
@@ -95,7 +104,7 @@ def _examine_flow(flow: FlowConfig, clusters: Mapping[str, ClusterFacts], *, is_
         facts = FlowAsker(flow, asked).ask(clusters, is_pair=is_pair)
     if not is_pair:
         facts = replace(facts, clients=try_clients(flow, clusters))
-    yield from _judge_flow(facts, clusters, is_pair=is_pair)
+    return _Examined(facts, list(_judge_flow(facts, clusters, is_pair=is_pair)))
 
 
 def _judge_flow(facts: FlowFacts, clusters: Mapping[str, ClusterFacts], *, is_pair: bool) -> Iterator[Verdict]:

@@ -63,6 +63,8 @@ class FlowFacts:
     needs: tuple[TopicNeed, ...]
     # Source topic -> remote topic.
     remotes: Mapping[str, str] = field(default_factory=dict)
+    # What of `topics` leads to nothing.
+    unmatched: tuple[str, ...] = ()
     # What follows is by cluster; a cluster that did not answer stands in `problems`.
     rights: Mapping[str, Rights] = field(default_factory=dict)
     configs: Mapping[str, Described] = field(default_factory=dict)

@@ -1,14 +1,14 @@
-"""Whether topics can have their replicas, and enough of them in sync to be written. Pure."""
+"""Whether topics that can have their replicas have enough of them in sync to be written. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from sparkmirror.doctor.factors import factor_of, is_too_large
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts, TopicNeed
 from sparkmirror.doctor.verdict import Judge, Verdict, count, some_of
-from sparkmirror.topology.factors import why_impossible
 
-MIN_IN_SYNC, DEFAULT_FACTOR = "min.insync.replicas", "default.replication.factor"
+MIN_IN_SYNC = "min.insync.replicas"
 
 # What is wrong and what helps -> the topics that it is wrong with.
 Found = dict[tuple[str, str], list[str]]
@@ -17,13 +17,16 @@ Found = dict[tuple[str, str], list[str]]
 def judge_replicas(facts: FlowFacts, clusters: Mapping[str, ClusterFacts]) -> Iterator[Verdict]:
     """Internal topics and remote ones, there or to be made."""
     judge = Judge(facts.flow.name, "replicas")
-    needs = [need for need in facts.needs if need.factor_key and need.cluster in facts.rights]
+    asked = [need for need in facts.needs if need.factor_key and need.cluster in facts.rights]
+    needs = [need for need in asked if not is_too_large(facts, need, clusters[need.cluster])]
     found: Found = {}
     for need in needs:
         problem = _why_there(facts, need) if facts.is_there(need) else _why_missing(need, clusters[need.cluster])
         if problem:
             found.setdefault(problem, []).append(need.topic)
     verdicts = [judge.fails(f"{said} ({some_of(topics)})", cure) for (said, cure), topics in found.items()]
+    if asked and not needs:
+        return iter(())
     return judge.all_or(verdicts, f"{count(len(needs), 'topic')} can be written")
 
 
@@ -31,16 +34,9 @@ def _why_missing(need: TopicNeed, cluster: ClusterFacts) -> tuple[str, str] | No
     """Of a topic that is to be made."""
     if need.shape is None or cluster.metadata is None:
         return None
-    key, factor = need.factor_key, need.shape.replication_factor
+    key, factor = factor_of(need, cluster)
     if factor < 0:
-        factors = cluster.values(DEFAULT_FACTOR)
-        if not factors:
-            return None
-        key, factor = DEFAULT_FACTOR, max(factors.values())
-    impossible = why_impossible(key, factor, len(cluster.metadata.brokers), cluster.alias)
-    if impossible:
-        said, _, cure = impossible.partition(": ")
-        return said, cure
+        return None
     own = need.shape.configs.get(MIN_IN_SYNC, "")
     least = int(own) if own.isdecimal() else max(cluster.values(MIN_IN_SYNC).values(), default=1)
     if factor >= least:

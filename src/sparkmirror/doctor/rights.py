@@ -60,12 +60,11 @@ def judge_topics(facts: FlowFacts) -> Iterator[Verdict]:
         for alias, unfit in facts.unfit.items()
         for topic, error in unfit.items()
     )
-    if not facts.remotes:
-        alias = facts.flow.source.alias
-        said = f"no topic of {alias} matches {', '.join(facts.flow.topics)}, or the user may not see it"
-        found.append(
-            judge.warns(said, f"make one, correct `topics`, or give the user DESCRIBE on it in cluster {alias}")
-        )
+    alias = facts.flow.source.alias
+    cure = f"make one, correct `topics`, or give the user DESCRIBE on it in cluster {alias}"
+    found += (judge.warns(said, cure) for said in facts.unmatched)
+    if not facts.remotes and not facts.unmatched:
+        found.append(judge.warns(f"{facts.flow.topic_filter_class} takes no topic of {alias}", cure))
     return judge.all_or(found, f"{count(len(facts.remotes), 'topic')}: {some_of(sorted(facts.remotes))}")
 
 

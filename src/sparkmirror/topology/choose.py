@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.config.parts import NamingConfig
@@ -59,6 +59,22 @@ def choose_topic_filter(flow: FlowConfig) -> TopicFilter:
     if _simple_name(flow.topic_filter_class) == "DefaultTopicFilter":
         return DefaultTopicFilter(NameFilter.of(flow.topics, flow.topics_exclude))
     return CustomTopicFilter(_load_for(flow, CustomTopicFilter.KEY, flow.topic_filter_class))
+
+
+def find_unmatched(flow: FlowConfig, topics: Collection[str]) -> Iterator[str]:
+    """What is to be said of each element of `topics` that mirrors nothing of the source, by the default filter."""
+    if _simple_name(flow.topic_filter_class) != "DefaultTopicFilter":
+        return
+    for element in flow.topics:
+        try:
+            names = NameFilter.of((element,))
+        except ConfigError:
+            return  # a piece of an expression that holds commas
+        matched = [topic for topic in topics if names.matches(topic)]
+        if not matched:
+            yield f"no topic of {flow.source.alias} matches {element}, or the user may not see it"
+        elif not any(NameFilter.of((element,), flow.topics_exclude).matches(topic) for topic in matched):
+            yield f"topics.exclude leaves out all that {element} matches: {', '.join(sorted(matched)[:3])}"
 
 
 def choose_group_filter(flow: FlowConfig) -> GroupFilter:

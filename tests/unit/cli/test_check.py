@@ -12,10 +12,12 @@ SEEDS = Path(__file__).parents[2] / "fixtures" / "seeds"
 BASE = "clusters = a, b\na.bootstrap.servers = h:1\nb.bootstrap.servers = i:1\na->b.enabled = true\n"
 
 
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: str) -> tuple[int, list[str]]:
+def run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: str, *, strict: bool = False
+) -> tuple[int, list[str]]:
     file = tmp_path / "mm2.properties"
     file.write_text(BASE + more)
-    code = check(file)
+    code = check(file, strict=strict)
     return code, capsys.readouterr().out.replace(f"{file}", "F").splitlines()
 
 
@@ -32,6 +34,12 @@ def test_warnings_alone_let_a_mirror_start(tmp_path: Path, capsys: pytest.Captur
         "F:7: warning: Tasks.max: read as tasks.max",
         "F: 0 errors, 3 warnings; flows a->b",
     ]
+
+
+def test_a_strict_check_takes_warnings_for_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, capsys, "", strict=True)[0] == 0
+    assert run(tmp_path, capsys, "a->b.topcs = x\n", strict=True)[0] == 1
+    assert run(tmp_path, capsys, "tasks.max = x\n", strict=True)[0] == 2
 
 
 def test_errors_stand_among_the_warnings_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from sparkmirror.cli.check import check
 from sparkmirror.cli.config import ConfigSettings, config
+from sparkmirror.config.mirror import load_mirror_config
 
 TEXT = """\
 clusters = a, b
@@ -125,7 +126,23 @@ def test_the_plain_form(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_wrong_file_or_flow_is_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert config(ConfigSettings(file=file, flow="a->c")) == 2
-    assert "expected one of a->b, b->a" in capsys.readouterr().err
+    assert "there are a->b, b->a" in capsys.readouterr().err
     file.write_text(TEXT + "tasks.max = x\n")
     assert config(ConfigSettings(file=file)) == 2
     assert ":14: tasks.max: expected" in capsys.readouterr().err
+
+
+def test_a_line_that_changes_nothing_has_the_verdict_of_check_and_of_the_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mm2.properties"
+    lines = ("offset.flush.interval.ms = 5", "nonsense = 1", "listeners = x", "a->b.topcs = x")
+    file.write_text(
+        "clusters = a, b\na.bootstrap.servers = h:1\nb.bootstrap.servers = i:1\na->b.enabled = true\n"
+        + "\n".join(lines)
+    )
+    assert check(file) == 0
+    checked = [line.replace(" warning:", "") for line in capsys.readouterr().out.splitlines()[:-1]]
+    assert config(ConfigSettings(file=file)) == 0
+    assert capsys.readouterr().out.splitlines()[-len(lines) :] == checked
+    assert list(load_mirror_config(file).warnings) == checked, "which is what a run logs first"

@@ -18,6 +18,7 @@ FILE = "clusters=A,B\nA.bootstrap.servers=127.0.0.1:1\nB.bootstrap.servers=127.0
     ("arguments", "code", "said"),
     [
         (["show", "FILE", "A->C"], 2, "no flow A->C: there are A->B"),
+        (["show", "FILE", "A-"], 2, "put it in quotes, 'A->B'"),
         (["set", "FILE", "B->A", "t", "5"], 2, "no flow B->A: there are A->B"),
         (["set", "FILE", "A->B", "t", "-5"], 2, ""),
         (["reset", "FILE", "A->B"], 2, "expected --yes where there is no terminal"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkmirror.config.mirror import parse_mirror_config
+from sparkmirror.config.mirror import examine, parse_mirror_config
 
 BASE = "clusters = a, b\na.bootstrap.servers = h:1\nb.bootstrap.servers = i:1\na->b.enabled = true\n"
 
@@ -47,15 +47,61 @@ def test_a_form_that_mirrormaker_drops_is_told_with_one_that_works(line: str, fo
         "a.consumer.fetch.min.bytes = 1",
         "a->b.producer.override.linger.ms = 1",
         "b.offset.flush.timeout.ms = 1",
-        "transforms.x.type = y",
-        "replication.policy.mine = 1",
         "consumer.poll.timeout.ms = 5",
         "admin.timeout.ms = 5",
-        "my.company.owner = me",
+        "topics = logs-.*, a.b, x|y, [ab]-*, (eu, us)",
+        "groups = my group",
     ],
 )
-def test_forms_that_work_and_keys_of_other_programs_are_not_spoken_of(line: str) -> None:
+def test_forms_that_work_are_not_spoken_of(line: str) -> None:
     assert warnings(line) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("my.company.owner = me", "neither MirrorMaker 2 nor sparkmirror has such a key"),
+        ("listeners = x", "it is not in force yet"),
+        ("transforms.x.type = y", "nothing here reads keys of its family"),
+    ],
+)
+def test_a_key_that_changes_nothing_is_told_once_and_with_one_reason(line: str, said: str) -> None:
+    assert warnings(line) == (f"f:5: {line.split(' ', maxsplit=1)[0]} changes nothing: {said}",)
+
+
+@pytest.mark.parametrize("line", ["a->b.topcs = x", "b.topics = x", "topcs = x"])
+def test_topics_that_are_not_read_leave_every_topic_mirrored(line: str) -> None:
+    (warning,) = warnings(line)
+    assert warning.endswith(" As it is, a->b mirrors every topic: topics = .*")
+    assert not any("every topic" in each for each in warnings(f"{line}\ntopics = y"))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("topics = x, logs-*", "logs-* is read as a regular expression, as in MirrorMaker 2, in which -* stands for"),
+        ("a->b.topics = my.logs*", "did you mean my.logs.*?"),
+        ("groups = billing-*", "did you mean billing-.*?"),
+        ("topics = orders clicks", "orders clicks can't be a topic's name"),
+        ("topics = orders, x.replica", "flow a->b: topics names x.replica, which topics.exclude leaves out"),
+    ],
+)
+def test_patterns_that_hardly_match_what_was_meant(line: str, said: str) -> None:
+    (warning,) = warnings(line)
+    assert warning.startswith("f:5: ") and said in warning
+
+
+def test_a_cluster_without_brokers_is_told_though_no_flow_needs_it() -> None:
+    (warning,) = warnings("clusters = a, b, c\n")[1:]
+    assert "c has no brokers and no flow" in warning and "c.bootstrap.servers = host:port" in warning
+
+
+def test_one_cause_in_the_clusters_line_is_one_finding() -> None:
+    text = "clusters = a, b!\na.bootstrap.servers = h:1\nb!.bootstrap.servers = i:1\na->b!.enabled = true\n"
+    (finding,) = examine(text, "f").findings.in_order()
+    assert (finding.line, finding.kind) == (1, "error")
+    (finding,) = examine(BASE + "a->c.topics = x\na->c.enabled = true\n", "f").findings.in_order()
+    assert (finding.line, finding.kind) == (6, "error") and "(lines 5 speak of it, too)" in finding.message
 
 
 def test_the_nearest_flow_and_the_nearest_key() -> None:

@@ -10,7 +10,7 @@ from sparkmirror.config.providers import Surroundings
 from sparkmirror.errors import ConfigError
 
 BASE = "clusters = a, b\na.bootstrap.servers = h:1\nb.bootstrap.servers = i:1\na->b.enabled = true\n"
-FILES = {"/run/s.properties": "topics = from a file\\\n, and more\n", "/run/dir/topics": "from a folder"}
+FILES = {"/run/s.properties": "topics = from-a-file\\\n, and-more\n", "/run/dir/topics": "from-a-folder"}
 PROVIDERS = "org.apache.kafka.common.config.provider."
 
 
@@ -20,7 +20,7 @@ def read_text(path: str) -> str:
     return FILES[path]
 
 
-HERE = Surroundings(read_text=read_text, variables={"TOPICS": "from a variable", "X_TOPICS": "other"})
+HERE = Surroundings(read_text=read_text, variables={"TOPICS": "from-a-variable", "X_TOPICS": "other"})
 
 
 def parse(more: str) -> MirrorConfig:
@@ -30,11 +30,11 @@ def parse(more: str) -> MirrorConfig:
 @pytest.mark.parametrize(
     ("placeholder", "topics"),
     [
-        ("${env:TOPICS}", ("from a variable",)),
-        ("${file:/run/s.properties:topics}", ("from a file", "and more")),
-        ("${dir:/run/dir:topics}", ("from a folder",)),
-        ("${directory:/run/dir:topics}", ("from a folder",)),
-        ("x-${env:TOPICS}-y, ${env:X_TOPICS}", ("x-from a variable-y", "other")),
+        ("${env:TOPICS}", ("from-a-variable",)),
+        ("${file:/run/s.properties:topics}", ("from-a-file", "and-more")),
+        ("${dir:/run/dir:topics}", ("from-a-folder",)),
+        ("${directory:/run/dir:topics}", ("from-a-folder",)),
+        ("x-${env:TOPICS}-y, ${env:X_TOPICS}", ("x-from-a-variable-y", "other")),
     ],
 )
 def test_the_three_providers(placeholder: str, topics: tuple[str, ...]) -> None:
@@ -48,7 +48,7 @@ def test_a_provider_may_be_declared_by_any_name() -> None:
         f"config.providers = vault\nconfig.providers.vault.class = {PROVIDERS}FileConfigProvider\n"
         "topics = ${vault:/run/s.properties:topics}\n"
     )
-    assert config.flows[0].topics == ("from a file", "and more")
+    assert config.flows[0].topics == ("from-a-file", "and-more")
     assert config.not_in_force == ()
 
 

@@ -88,7 +88,7 @@ def test_the_right_name_wins_over_another() -> None:
 def test_quotes_and_globs(value: str, topics: tuple[str, ...]) -> None:
     config, flow = parse(f"topics = {value}\n")
     assert flow.topics == topics
-    assert bool(config.warnings) == (value != 'x"')
+    assert config.warnings
 
 
 def test_quotes_of_a_secret_may_be_part_of_it() -> None:

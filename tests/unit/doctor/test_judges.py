@@ -9,6 +9,7 @@ import pytest
 
 from sparkmirror.doctor.certificates import judge_certificates
 from sparkmirror.doctor.clock import judge_clock
+from sparkmirror.doctor.factors import judge_factors
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts, TopicNeed
 from sparkmirror.doctor.needs import Asked, plan_flow_topics, plan_needs
 from sparkmirror.doctor.producers import judge_producers
@@ -170,15 +171,28 @@ def new(factor: int, key: str = "replication.factor", **configs: str) -> TopicNe
 
 
 def test_a_factor_above_the_live_brokers_fails_with_the_key_and_a_value_that_works() -> None:
-    verdict = only(judge_replicas(flow_facts(new(3)), clusters()))
+    facts = flow_facts(new(3))
+    verdict = only(judge_factors([facts], clusters()))
     assert verdict.level is Level.FAIL
-    assert verdict.said == "replication.factor is 3, but cluster b has 1 live broker (t)"
-    assert verdict.cure.startswith("set it to 1")
+    assert verdict.said == "cluster b has 1 live broker, too few for replication.factor = 3 (t)"
+    assert verdict.cure == "set replication.factor = 1, or start more brokers"
+    assert list(judge_replicas(facts, clusters())) == [], "one cause is told once"
 
 
-def test_topics_with_the_same_trouble_are_one_line() -> None:
+def test_factors_that_are_too_large_are_one_line_whatever_flows_keys_and_topics() -> None:
     needs = [replace(new(3), topic=name) for name in ("t", "u", "v", "w", "x")]
-    assert only(judge_replicas(flow_facts(*needs), clusters())).said.endswith("(t, u, v and 2 more)")
+    internal = [replace(new(3, f"{name}.replication.factor"), topic=name) for name in ("heartbeats", "checkpoints")]
+    there = replace(new(3, "offset-syncs.topic.replication.factor"), cluster="a", topic="syncs")
+    verdict = only(judge_factors([flow_facts(*needs, *internal), flow_facts(there, internal[0])], clusters()))
+    assert verdict.said == (
+        "cluster b has 1 live broker, too few for replication.factor = 3 (t, u, v and 2 more), "
+        "heartbeats.replication.factor = 3 (heartbeats), checkpoints.replication.factor = 3 (checkpoints); "
+        "cluster a has 1 live broker, too few for offset-syncs.topic.replication.factor = 3 (syncs)"
+    )
+    assert verdict.cure.startswith(
+        "set replication.factor = 1 and replication.internal.topic.replication.factor = 1 (and where"
+    )
+    assert list(judge_factors([flow_facts(new(1))], clusters())) == []
 
 
 @pytest.mark.parametrize(
@@ -193,7 +207,8 @@ def test_topics_with_the_same_trouble_are_one_line() -> None:
     ],
 )
 def test_a_new_topic_needs_its_replicas_in_sync(need: TopicNeed, configs: dict[str, str], level: str) -> None:
-    assert only(judge_replicas(flow_facts(need), clusters(brokers=2, configs=configs))).level == level
+    facts, of_clusters = flow_facts(need), clusters(brokers=2, configs=configs)
+    assert only([*judge_factors([facts], of_clusters), *judge_replicas(facts, of_clusters)]).level == level
 
 
 @pytest.mark.parametrize(
@@ -326,6 +341,8 @@ def test_a_topic_that_can_be_made_without_tiered_storage_is_a_warning() -> None:
 
 def test_a_flow_without_topics_is_a_warning() -> None:
     assert only(judge_topics(flow_facts())).level is Level.WARN
+    verdict = only(judge_topics(flow_facts(remotes={"heartbeats": "a.heartbeats"}, unmatched=("no topic of a ...",))))
+    assert verdict.level is Level.WARN and "correct `topics`" in verdict.cure
 
 
 def test_rights_on_the_cluster() -> None:

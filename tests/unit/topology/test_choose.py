@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from sparkmirror.errors import ConfigError
-from sparkmirror.topology.choose import choose_config_filter, choose_group_filter, choose_policy, choose_topic_filter
+from sparkmirror.topology.choose import (
+    choose_config_filter,
+    choose_group_filter,
+    choose_policy,
+    choose_topic_filter,
+    find_unmatched,
+)
 from sparkmirror.topology.policy import DefaultReplicationPolicy, IdentityReplicationPolicy
 from sparkmirror.topology.select import TopicSelector
 from tests.support.flow_text import flow_of
@@ -146,3 +152,14 @@ def test_answers_of_plugins_are_checked(tmp_path: Path) -> None:
         chosen.should_replicate_topic("x")
     with pytest.raises(ConfigError, match=r"should_replicate_topic\('y'\) failed: KeyError"):
         chosen.should_replicate_topic("y")
+
+
+def test_elements_of_topics_that_mirror_nothing_are_named() -> None:
+    topics = ("orders", "logs-eu", "x.replica", "__consumer_offsets")
+
+    def found(value: str) -> list[str]:
+        return list(find_unmatched(flow_of(f"topics = {value}"), topics))
+
+    assert found("orders, logs-.*") == found(".*") == found("(orders, clicks)") == []
+    assert found("logs-*, orders") == ["no topic of a matches logs-*, or the user may not see it"]
+    assert found("x.*") == ["topics.exclude leaves out all that x.* matches: x.replica"]
