@@ -23,6 +23,10 @@ class ConnectionLostError(SparkmirrorError):
     """A broker can't be reached, closed the connection or did not answer in time. Always worth a retry."""
 
 
+class UnreachableError(ConnectionLostError):
+    """None of a cluster's brokers answers."""
+
+
 class AuthenticationError(ConnectionLostError):
     """The two sides do not trust each other: certificates, passwords, mechanisms. Trying again soon does not help."""
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+from sparkmirror.config.mirror import load_mirror_config
+from sparkmirror.control.flow_plan import plan_flow
+from sparkmirror.topology.internal_topics import COMPACT, InternalTopicPlan
 from tests.conftest import Pair
 from tests.support.command import run_command
 from tests.support.flows import only_flow, write_flow
@@ -46,6 +50,23 @@ def test_what_cannot_be_is_refused_with_key_value_and_one_that_works(pair: Pair,
     assert f"matches {topic}-x*, or the user may not see it" in shown.stdout
     assert "replication.factor is 2, but cluster B has 1 live broker: set it to 1" in shown.stdout
     assert "checkpoints.topic.replication.factor is 3, but cluster B has 1 live broker: set it to 1" in shown.stdout
+
+
+def test_heartbeats_that_are_not_there_yet_are_planned_on_both_sides(topic: str, pair: Pair, tmp_path: Path) -> None:
+    ours = {"replication.policy.separator": "_", "replication.internal.topic.replication.factor": "1"}
+    file = write_flow(tmp_path, pair.source, pair.target, topic, ours)
+    alias = only_flow(file).source.alias
+    config = load_mirror_config(file)
+    topic_of_pair = InternalTopicPlan(name=f"beats-{topic}", key="k", replication_factor=1, configs=COMPACT)
+    (flow,) = config.flows
+    with_beats = replace(flow, topics=(topic, topic_of_pair.name))
+    steps = {step.topic: step for step in plan_flow(with_beats, topic_of_pair).steps}
+    made = steps[f"{alias}_{topic_of_pair.name}"]
+    assert (made.action, made.cluster) == ("create", "B")
+    assert made.detail == "1 partition, replication factor 1, message.timestamp.type=CreateTime, cleanup.policy=compact"
+    create_topic(pair.source, topic_of_pair.name, 2)
+    steps = {step.topic: step for step in plan_flow(with_beats, topic_of_pair).steps}
+    assert steps[made.topic].detail.startswith("2 partitions"), "what is there is planned as any topic"
 
 
 def test_identity_both_ways_is_refused_by_plan_and_run(pair: Pair, tmp_path: Path) -> None:

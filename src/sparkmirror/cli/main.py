@@ -85,8 +85,14 @@ def run(
 ) -> None:
     """Run the flows of a MirrorMaker 2 properties file.
 
-    [bold]sparkmirror run mm2.properties[/bold] mirrors until it is stopped (Ctrl-C, SIGTERM).
-    [bold]sparkmirror run mm2.properties --once[/bold] copies what is there and exits, fit for cron.
+    [bold]sparkmirror run mm2.properties[/bold]           until it is stopped (Ctrl-C, SIGTERM)
+    [bold]sparkmirror run mm2.properties --once[/bold]    copies what is there, then exits
+
+    With --once it ends with a summary, and gives up when nothing has moved for
+    60 s.
+
+    Exit code 0: done, 1: not all was copied (--once), 2: wrong use, 3: Java,
+    Maven or Spark is missing, 4: a part of the driver failed (the log has it).
     """
     settings = run_command.RunSettings(
         file=file,
@@ -108,10 +114,10 @@ def status(
     """See how every partition stands, with or without a running mirror.
 
     It asks the clusters and changes nothing. SRC_LSO is the source's last stable
-    offset, up to which records can be copied; LAG is what is left to copy. STATE is
-    copied, copying, new (not begun), waiting, stopped, missing (no target topic yet)
-    or unknown (a leader does not answer), with "translated" where the target's
-    offsets differ from the source's.
+    offset, up to which records can be copied; LAG is what is left to copy. STATE
+    is copied, copying, new (not begun), waiting, stopped, missing (no target
+    topic yet) or unknown (a leader does not answer), with "translated" where the
+    target's offsets differ from the source's.
 
     Exit code 0: all is well, 1: a partition is stopped or a flow is halted,
     2: wrong use, 3: a cluster can't be reached.
@@ -131,12 +137,12 @@ def groups(
     ] = None,
     clusters: Clusters = None,
 ) -> None:
-    """See where consumer groups stand on both sides, with or without a running mirror.
+    """See where consumer groups stand on both sides, mirror running or not.
 
-    It asks the clusters and changes nothing. WANTED is where a group would go on on
-    the target, exactly; DST_OFFSET what is committed for it there. STATE is synced,
-    behind (the next sync moves it, or WHY not), ahead (it has read on there),
-    lagging (it has read records that are not mirrored yet) or unknown.
+    It asks the clusters and changes nothing. WANTED is where a group would go on
+    on the target, exactly; DST_OFFSET what is committed for it there. STATE is
+    synced, behind (the next sync moves it, or WHY not), ahead (it has read on
+    there), lagging (it has read records that are not mirrored yet) or unknown.
 
     [bold]sparkmirror groups mm2.properties --group billing[/bold]
 
@@ -218,19 +224,20 @@ def failover(
     2. [bold]sparkmirror failover mm2.properties --flow 'A->B'[/bold]
     3. Start them on B. Nothing is read again, nothing is missed.
 
-    It waits until all is mirrored, halts the flow, commits on B where each group goes on
-    there, and prints what it did. The flow stays halted, whoever runs the mirror, until
-    [bold]sparkmirror failback[/bold]. If something is not mirrored in time it says what, and changes
-    nothing. If A can't be reached it waits for nothing and takes the newest checkpoints:
-    a group reads again at most what it consumed since its last sync.
+    It waits until all is mirrored, halts the flow, commits on B where each group
+    goes on there, and prints what it did. The flow stays halted, whoever runs
+    the mirror, until [bold]sparkmirror failback[/bold]. If something is not mirrored in time
+    it says what, and changes nothing. If A can't be reached it waits for nothing
+    and takes the newest checkpoints: a group reads again at most what it
+    consumed since its last sync.
 
-    Groups that have members on B are left alone, and no group goes back. STATE is moved,
-    in-place (was there already), ahead (has read on there), short (it has read records
-    that are not mirrored), active (has members there), unknown or refused. It can be
-    repeated at any time.
+    Groups that have members on B are left alone, and no group goes back. STATE
+    is moved, in-place (was there already), ahead (has read on there), short (it
+    has read records that are not mirrored), active (has members there), unknown
+    or refused. It can be repeated at any time.
 
-    Exit code 0: all is moved, 1: something is missing or was not moved, 2: wrong use,
-    3: B can't be reached.
+    Exit code 0: all is moved, 1: something is missing or was not moved, 2: wrong
+    use, 3: B can't be reached.
     """
     from sparkmirror.cli import failover as failover_command  # noqa: PLC0415 - Kafka's schemas only when needed
 
@@ -256,21 +263,22 @@ def failback(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give consumers that went over to B their exact places back on A, and let A->B go on.
+    """Give consumers that went over to B their places back on A; A->B goes on.
 
     1. Stop producers and consumers of B.
     2. [bold]sparkmirror failback mm2.properties --flow 'A->B'[/bold]
     3. Start them on A.
 
-    What a group has read of A.orders on B it does not read again of orders on A. If the
-    file has a flow B->A it waits until all of that is mirrored, and groups of B's own
-    topics go over to their remote topics on A. Then the halt of A->B is lifted.
+    What a group has read of A.orders on B it does not read again of orders on A.
+    If the file has a flow B->A it waits until all of that is mirrored, and
+    groups of B's own topics go over to their remote topics on A. Then the halt
+    of A->B is lifted.
 
-    Groups that have members on A are left alone, and no group goes back. It can be
-    repeated at any time, and --force lifts the halt whatever is missing.
+    Groups that have members on A are left alone, and no group goes back. It can
+    be repeated at any time, and --force lifts the halt whatever is missing.
 
-    Exit code 0: all is moved, 1: something is missing or was not moved, 2: wrong use,
-    3: a cluster can't be reached.
+    Exit code 0: all is moved, 1: something is missing or was not moved, 2: wrong
+    use, 3: a cluster can't be reached.
     """
     from sparkmirror.cli import failover as failover_command  # noqa: PLC0415 - Kafka's schemas only when needed
 
@@ -294,9 +302,9 @@ def check(
     """Say all that is wrong or doubtful in a file. Nothing is connected to.
 
     Errors keep a mirror from starting. Warnings tell of lines that do something
-    else than they seem to: keys that MirrorMaker 2 drops without a word, with the
-    form that works; unknown keys, with the nearest known one; keys that nothing
-    acts on yet. Each begins with FILE:LINE.
+    else than they seem to: keys that MirrorMaker 2 drops without a word, with
+    the form that works; unknown keys, with the nearest known one; keys that
+    nothing acts on yet. Each begins with FILE:LINE.
 
     [bold]sparkmirror check mm2.properties[/bold]             before a start
     [bold]sparkmirror check mm2.properties --strict[/bold]    in a pipeline
@@ -318,9 +326,9 @@ def config(
     """Print what holds for each flow, and where each value came from.
 
     FROM is the line and the key as written, or "default". STATE is in force, not
-    yet (nothing acts on it) or better by design (what it would change is settled).
-    Clients' keys are shown where the file sets them. Passwords are masked, and
-    what a placeholder stands for is not shown.
+    yet (nothing acts on it) or better by design (what it would change is
+    settled). Clients' keys are shown where the file sets them. Passwords are
+    masked, and what a placeholder stands for is not shown.
 
     [bold]sparkmirror config mm2.properties --flow 'A->B'[/bold]
 
@@ -336,11 +344,11 @@ def plan(
     as_json: AsJson = False,
     clusters: Clusters = None,
 ) -> None:
-    """See what a run would make and change: topics, partitions, configurations, rights.
+    """See what a run would make and change: topics, configurations, rights.
 
-    It asks the clusters and changes nothing. ACTION is create, extend (more partitions),
-    set or remove (a configuration), grant (a right), delete (only with
-    sync.topic.deletes.enabled) or refused, with the reason and what helps.
+    It asks the clusters and changes nothing. ACTION is create, extend (more
+    partitions), set or remove (a configuration), grant (a right), delete (only
+    with sync.topic.deletes.enabled) or refused, with the reason and what helps.
 
     Exit code 0: all of it can be done, 1: something is refused, 2: wrong use,
     3: a cluster can't be reached.
@@ -361,8 +369,8 @@ def doctor(
 
     This machine: Java, and Spark, which is started with the file's spark.* keys.
     Each cluster: does it answer, can each broker be reached by the name that it
-    advertises, what is lost on old brokers, how far is its clock from ours.
-    Each flow: rights of the user on both sides, replicas against live brokers and
+    advertises, what is lost on old brokers, how far is its clock from ours. Each
+    flow: rights of the user on both sides, replicas against live brokers and
     min.insync.replicas, sizes of records, the target's memory of producers.
 
     RESULT is PASS, WARN (it runs, but something is lost), FAIL (it would not
@@ -407,17 +415,17 @@ def verify(
     """Compare both sides of a flow, record by record, while the mirror runs or not.
 
     A Spark job reads both sides in parallel and compares key, value, headers,
-    timestamp, order and offset. What is not mirrored yet is LAG and no difference.
-    Of compacted topics the latest record of each key is compared. It changes
-    nothing on either cluster.
+    timestamp, order and offset. What is not mirrored yet is LAG and no
+    difference. Of compacted topics the latest record of each key is compared. It
+    changes nothing on either cluster.
 
     [bold]sparkmirror verify mm2.properties[/bold]                        all of the only flow
     [bold]sparkmirror verify mm2.properties --flow 'A->B' --topics 'orders.*'[/bold]
     [bold]sparkmirror verify mm2.properties --since 2h --throttle 20M[/bold]
     [bold]sparkmirror verify mm2.properties --sample 5 --report verify.json[/bold]
 
-    Exit code 0: no difference, 1: a difference, 2: something could not be compared
-    (wrong use, a cluster can't be reached, a right is missing).
+    Exit code 0: no difference, 1: a difference, 2: something could not be
+    compared (wrong use, a cluster can't be reached, a right is missing).
     """
     from sparkmirror.cli import verify as verify_command  # noqa: PLC0415 - Kafka's schemas only when needed
 
@@ -444,8 +452,8 @@ def demo(
     """See it work: two real Kafka clusters here, load, a mirror, and the proof.
 
     Starts clusters A and B, writes to three topics on A (lz4, zstd, plain; keys,
-    headers, nulls), mirrors them to B with Spark and shows end offsets, lag, MB/s
-    and latency: from a record's timestamp until a consumer reads it on B.
+    headers, nulls), mirrors them to B with Spark and shows end offsets, lag,
+    MB/s and latency: from a record's timestamp until a consumer reads it on B.
 
     Then it stops the load and compares both sides record by record: key, value,
     headers, timestamp, partition, offset, order. Nothing is left behind.

@@ -57,8 +57,9 @@ def show(
         str | None, typer.Argument(metavar="[FLOW]", help="Only this flow, as 'A->B'.", show_default=False)
     ] = None,
 ) -> None:
-    """Print the progress of each partition: the next source offset, and where the target's log ended then.
+    """Print the progress of each partition.
 
+    That is the next source offset, and where the target's log ended then.
     OFFSETS is equal, translated (with the reason) or - where a MirrorMaker 2 or
     [bold]offsets set[/bold] left the source's offset alone.
     """
@@ -97,8 +98,8 @@ def reset(
 ) -> None:
     """Forget the progress of a flow, a topic or a partition. The flow must not run.
 
-    The next run finds its position from the target's log alone, and begins at the
-    source's start where the target is empty.
+    The next run finds its position from the target's log alone, and begins at
+    the source's start where the target is empty.
     """
     raise typer.Exit(guarded(lambda: _reset(_flow(file, flow), topic, yes)))
 
@@ -122,17 +123,17 @@ def translate(
 ) -> None:
     """Print where the records that a group reads next stand on the other cluster.
 
-    It asks the clusters and changes nothing. Each offset becomes that of the same
-    record on the flow's target, or of the next record if there is none at it.
-    With --reverse offsets of the target become those of the source.
-    EXACT is no where a record is not mirrored yet, or for the reason in WHY.
+    It asks the clusters and changes nothing. Each offset becomes that of the
+    same record on the flow's target, or of the next record if there is none at
+    it. With --reverse offsets of the target become those of the source. EXACT is
+    no where a record is not mirrored yet, or for the reason in WHY.
 
     [bold]sparkmirror offsets translate mm2.properties --flow 'A->B' --group billing[/bold]
     [bold]sparkmirror offsets translate mm2.properties --topic orders --offset 1200[/bold]
     [bold]sparkmirror offsets translate mm2.properties --group billing --reverse[/bold]
 
-    Exit code 0: all are exact, 1: not all, 2: wrong use,
-    3: a cluster can't be reached.
+    Exit code 0: all are exact, 1: not all, 2: wrong use, 3: a cluster can't be
+    reached.
     """
     from sparkmirror.cli import translate as translate_command  # noqa: PLC0415 - Kafka's schemas only when needed
 

@@ -58,6 +58,8 @@ def run(settings: RunSettings) -> int:
         return BROKEN
     for line in missing:
         log.error("%s", line)
+    if mirror.summary:
+        log.log(logging.ERROR if missing else logging.INFO, "%s", mirror.summary)
     return NOT_WHOLE if missing else 0
 
 

@@ -41,13 +41,14 @@ def export_state(
 ) -> None:
     """Keep a flow's claims, progress, offset map and checkpoints in a file.
 
-    The flow may run meanwhile. The file is replaced as a whole, so this is fit for
-    cron: what is copied after an export is found in both logs after an import.
+    The flow may run meanwhile. The file is replaced as a whole, so this is fit
+    for cron: what is copied after an export is found in both logs after an
+    import.
 
     [bold]sparkmirror state export mm2.properties --flow 'A->B' --out a-to-b.state[/bold]
 
-    Exit code 0: written, 1: the flow has no state, 2: wrong use,
-    3: a cluster can't be reached.
+    Exit code 0: written, 1: the flow has no state, 2: wrong use, 3: a cluster
+    can't be reached.
     """
     raise typer.Exit(guarded(lambda: _export(file, flow, out, dry_run=dry_run, as_json=as_json)))
 

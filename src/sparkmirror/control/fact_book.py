@@ -6,6 +6,8 @@ Both can be true of one partition at once, so they stand on different shelves; w
 from __future__ import annotations
 
 import logging
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -18,6 +20,7 @@ from sparkmirror.topology.fact import WHOLE_FLOW, WHOLE_TOPIC, Fact, split_name
 log = logging.getLogger("sparkmirror.ledger")
 
 WORST_FIRST = (STOPPED, WAITING, NOTED)
+_BROKER = re.compile(r"[\w.-]+:\d{1,5}\b")
 _LEVELS = {STOPPED: logging.ERROR, WAITING: logging.WARNING, NOTED: logging.WARNING}
 
 
@@ -43,6 +46,25 @@ class Shelf:
         return self.facts.pop(place, None)
 
 
+class Waits:
+    """What partitions wait for."""
+
+    def __init__(self) -> None:
+        self._causes: dict[Place, str] = {}
+        self._counts: Counter[str] = Counter()
+
+    def put(self, place: Place, cause: str) -> bool:
+        """Whether others wait for the same; with an empty cause, whether others still do for what it waited for."""
+        before = self._causes.pop(place, "")
+        if before:
+            self._counts[before] -= 1
+        others = self._counts[cause or before] if cause or before else 0
+        if cause:
+            self._causes[place] = cause
+            self._counts[cause] += 1
+        return others > 0
+
+
 class FactBook:
     """Not for use from two threads: the ledger has the lock."""
 
@@ -52,6 +74,7 @@ class FactBook:
         self._notes = Shelf()  # the copy went on all the same
         self._found = Shelf()  # the driver's own
         self._passed: set[Place] = set()
+        self._waits = Waits()
 
     def begin_with(self, facts: Mapping[Place, Fact]) -> None:
         """What an earlier driver knew. It holds until this one knows better."""
@@ -64,18 +87,26 @@ class FactBook:
             shelf.met = {}
 
     def note_trouble(self, place: Place, kind: str, said: str, now: str) -> None:
-        """The copy stopped or waits. What only passes has no name, but for acknowledgements that are late."""
+        """The copy stopped or waits. What only passes has no name, but for acknowledgements that are late.
+
+        Of partitions that wait for the same broker the first is said.
+        """
         name, error = split_name(said) if kind == STOPPED or said.startswith(FLUSH_TIMEOUT) else ("", said)
         fact, before = Fact(kind=kind, name=name, error=error), self._stops.facts.get(place)
         is_news = self._stops.put(place, fact, now)
         if before and (before.kind, kind) == (STOPPED, WAITING):  # only what was copied ends a stop
             self._stops.facts[place] = before
+        is_known = self._waits.put(place, _cause(error) if kind == WAITING else "")
         if is_news:
-            log.log(_LEVELS[kind], "flow %s: %s %s: %s", self._flow, place_text(place), kind, fact.said)
+            level = logging.DEBUG if is_known else _LEVELS[kind]
+            log.log(level, "flow %s: %s %s: %s", self._flow, place_text(place), kind, fact.said)
 
     def note_going_on(self, place: Place) -> None:
+        """Of partitions that waited for the same broker the last is said."""
+        others_wait = self._waits.put(place, "")
         if self._stops.drop(place):
-            log.info("flow %s: %s goes on", self._flow, place_text(place))
+            level = logging.DEBUG if others_wait else logging.INFO
+            log.log(level, "flow %s: %s goes on", self._flow, place_text(place))
 
     def note_tolerated(self, place: Place, said: str, now: str) -> None:
         name, error = split_name(said)
@@ -117,6 +148,7 @@ class FactBook:
         for shelf in (self._stops, self._notes, self._found):
             for place in shelf.facts.keys() - set(mirrored):
                 shelf.drop(place)
+                self._waits.put(place, "")
 
     def troubled(self) -> set[Place]:
         """Partitions of which the copy should say when all is well again."""
@@ -141,6 +173,12 @@ def place_text(place: Place) -> str:
     if place == WHOLE_FLOW:
         return "all topics"
     return f"topic {topic}" if partition == WHOLE_TOPIC else f"{topic}-{partition}"
+
+
+def _cause(error: str) -> str:
+    """The broker that a text is about; the whole of it if it names none."""
+    found = _BROKER.search(error)
+    return found.group() if found else error
 
 
 def _rank(fact: Fact) -> int:

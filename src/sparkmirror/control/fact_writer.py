@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.discovery import Place
+from sparkmirror.control.log import complaint_level
 from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.facts_topic import FactsTopic
@@ -68,7 +69,7 @@ class FactWriter:
     def _complain(self, error: SparkmirrorError) -> None:
         if str(error) != self._complaint:
             self._complaint = str(error)
-            log.warning("flow %s: facts are not kept in the target: %s", self._flow, error)
+            log.log(complaint_level(error), "flow %s: facts are not kept in the target: %s", self._flow, error)
 
 
 def plan_facts(written: Mapping[Place, Fact], facts: Mapping[Place, Fact]) -> dict[Place, Fact | None]:

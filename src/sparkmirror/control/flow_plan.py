@@ -25,8 +25,8 @@ from sparkmirror.sync.configs import ConfigSync
 from sparkmirror.sync.deletes import fetch_ends, find_shared, is_gone, plan_deletes
 from sparkmirror.sync.topics import TopicMaker, left_out_text
 from sparkmirror.topology.acls import describe_acl
-from sparkmirror.topology.choose import choose_policy, find_unmatched
-from sparkmirror.topology.factors import why_impossible
+from sparkmirror.topology.choose import choose_config_filter, choose_policy, find_unmatched
+from sparkmirror.topology.factors import plan_factor, why_impossible
 from sparkmirror.topology.incarnation import find_foreign, find_kept, find_others, find_written
 from sparkmirror.topology.internal_topics import (
     COMPACT,
@@ -38,7 +38,7 @@ from sparkmirror.topology.internal_topics import (
 )
 from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
 from sparkmirror.topology.storage import Storage
-from sparkmirror.topology.topic_configs import kept_text
+from sparkmirror.topology.topic_configs import OF_TOPIC, ConfigEntry, kept_text, plan_new_configs
 
 AT_ONCE = 8  # flows that are asked at the same time
 
@@ -69,14 +69,18 @@ class FlowPlan:
 
 def plan_mirror(config: MirrorConfig) -> list[FlowPlan]:
     """All flows, then the pairs that only emit heartbeats, at the same time."""
+    beating = [each for each in (*config.flows, *config.heartbeat_pairs) if each.heartbeats.interval_s is not None]
+    coming = {each.target.alias: plan_heartbeats_topic(each, choose_policy(each)) for each in beating}
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="plan") as pool:
-        return [*pool.map(plan_flow, config.flows), *pool.map(plan_pair, config.heartbeat_pairs)]
+        flows = pool.map(lambda flow: plan_flow(flow, coming.get(flow.source.alias)), config.flows)
+        return [*flows, *pool.map(plan_pair, config.heartbeat_pairs)]
 
 
-def plan_flow(flow: FlowConfig) -> FlowPlan:
+def plan_flow(flow: FlowConfig, heartbeats: InternalTopicPlan | None = None) -> FlowPlan:
+    """`heartbeats`: the topic that the run sees to on the source, and mirrors when it is there."""
     try:
         with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
-            return _Planner(flow, source, target).plan()
+            return _Planner(flow, source, target, heartbeats).plan()
     except SparkmirrorError as error:
         return FlowPlan(flow=flow.name, problem=str(error))
 
@@ -95,8 +99,11 @@ def plan_pair(pair: FlowConfig) -> FlowPlan:
 class _Planner:
     """One flow's, while its clusters are connected."""
 
-    def __init__(self, flow: FlowConfig, source: Cluster, target: Cluster) -> None:
+    def __init__(
+        self, flow: FlowConfig, source: Cluster, target: Cluster, heartbeats: InternalTopicPlan | None
+    ) -> None:
         self._flow = flow
+        self._heartbeats = heartbeats
         self._source = source
         self._target = target
         self._selector = TopicSelector.of(flow)
@@ -122,6 +129,7 @@ class _Planner:
         steps = [
             *self._internal_topics(),
             *self._new_topics(),
+            *self._coming_heartbeats(),
             *self._extensions(),
             *self._configs(),
             *self._acls(),
@@ -147,6 +155,20 @@ class _Planner:
                 new.configs,
                 new.refusal,
             )
+
+    def _coming_heartbeats(self) -> Iterator[Step]:
+        """The remote topic of heartbeats that are not on the source yet."""
+        topic = self._heartbeats
+        if topic is None or topic.name in self._here.topics or not self._selector.should_replicate(topic.name):
+            return
+        remote, alias, live = self._selector.remote_name(topic.name), self._flow.target.alias, len(self._there.brokers)
+        if remote in self._there.topics or topic.replication_factor > len(self._here.brokers):
+            return
+        factor = plan_factor(self._flow.replication_factor, topic.replication_factor, live, alias).value
+        entries = {name: ConfigEntry(value, OF_TOPIC) for name, value in topic.configs.items()}
+        configs = plan_new_configs(entries, entries, choose_config_filter(self._flow)).set
+        refusal = why_impossible("replication.factor", factor, live, alias)
+        yield _creation(alias, remote, topic.partitions, factor, configs, refusal)
 
     def _extensions(self) -> Iterator[Step]:
         for grown in self._topics.extend:

@@ -16,6 +16,7 @@ from sparkmirror.control.address import flow_address
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.group_deletes import GroupDeletes
 from sparkmirror.control.group_marks import GroupMarksKeeper
+from sparkmirror.control.log import complaint_level
 from sparkmirror.control.part import Part
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.groups.marks import Round
@@ -122,14 +123,15 @@ class GroupKeeper:
 
     def _try_to_find_groups(self, now: float) -> None:
         """What is known is followed on if they can't be looked for."""
+        level = logging.WARNING
         try:
             trouble = self._find_groups(now)
         except SparkmirrorError as error:
             if not self._has_looked:
                 raise
-            trouble = str(error)
+            trouble, level = str(error), complaint_level(error)
         if trouble and trouble != self._trouble:
-            log.warning("flow %s: not all groups can be looked for: %s", self.flow.name, trouble)
+            log.log(level, "flow %s: not all groups can be looked for: %s", self.flow.name, trouble)
         self._trouble = trouble
 
     def _find_groups(self, now: float) -> str:

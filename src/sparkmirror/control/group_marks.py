@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.log import complaint_level
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.groups.marks import Round, mark_round, plan_marks
 from sparkmirror.groups.task import GroupReport
@@ -54,7 +55,8 @@ class GroupMarksKeeper:
         except SparkmirrorError as error:
             if str(error) != self._complaint:
                 self._complaint = str(error)
-                log.warning("flow %s: when groups were synced is not kept in the target: %s", self._flow, error)
+                said = "flow %s: when groups were synced is not kept in the target: %s"
+                log.log(complaint_level(error), said, self._flow, error)
         else:
             self._complaint = ""
 

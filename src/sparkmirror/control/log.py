@@ -7,6 +7,7 @@ import sys
 import traceback
 from datetime import UTC, datetime
 
+from sparkmirror.errors import UnreachableError
 from sparkmirror.shown import shown, shown_json
 
 ROOT = "sparkmirror"
@@ -33,6 +34,11 @@ class JsonFormatter(logging.Formatter):
             }
             | ({"traceback": trace_of(record)} if record.exc_info else {})
         )
+
+
+def complaint_level(error: Exception) -> int:
+    """A cluster that does not answer is the flow's keeper to say, once for all who ask it."""
+    return logging.DEBUG if isinstance(error, UnreachableError) else logging.WARNING
 
 
 def timestamp(seconds: float) -> str:

@@ -27,7 +27,7 @@ from sparkmirror.control.group_keeper import GroupKeeper
 from sparkmirror.control.group_survey import other_way
 from sparkmirror.control.heartbeat_pairs import HeartbeatPairs
 from sparkmirror.control.ledger import Ledger
-from sparkmirror.control.once import OnceGoal
+from sparkmirror.control.once import PATIENCE_S, OnceGoal
 from sparkmirror.control.part import Part
 from sparkmirror.control.round_plan import RoundPlanner
 from sparkmirror.control.rounds import Rounds
@@ -98,6 +98,7 @@ class Mirror:
         self._next_line = time.monotonic() + PROGRESS_EVERY_S
         self._next_status = 0.0
         self._restart_at = 0.0
+        self.summary = ""  # of a run with `once`, when it has ended
 
     def stop(self) -> None:
         """Ask for the end; safe in a signal handler."""
@@ -106,10 +107,13 @@ class Mirror:
 
     def run(self) -> list[str]:
         """Mirror until stopped, or with `once` until all is copied. Returns what is missing."""
+        began = time.monotonic()
         for keeper in self.keepers:
             keeper.start()
         if self._goal is None:
             self._pairs.start()
+        else:
+            log.info("once: copies what is there now, and gives up when nothing has moved for %.0f s", PATIENCE_S)
         try:
             self._start_spark()
             while not self._stopping.is_set() and not (self._goal and self._goal.reached(self._hints())):
@@ -118,7 +122,10 @@ class Mirror:
             raise SetupError(f"Spark's JVM ended: {_first_line(error)}") from error
         finally:
             self._shut_down()
-        return self._goal.missing(self._hints()) if self._goal else []
+        if self._goal is None:
+            return []
+        self.summary = self._goal.summary(self._hints(), time.monotonic() - began)
+        return self._goal.missing(self._hints())
 
     # -- rounds
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.halt_text import halt_text
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.copy.receipt import STOPPED
-from sparkmirror.topology.fact import WHOLE_TOPIC
+from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
 from sparkmirror.topology.standing import Standing
 
 PATIENCE_S = 60.0
+SHOWN = 3  # partitions of one line
 
 Hints = Mapping[str, Mapping[Place, Standing]]  # by flow
 
@@ -58,7 +59,7 @@ class OnceGoal:
         )
 
     def missing(self, hints: Hints) -> list[str]:
-        """One line a partition that is not whole."""
+        """What is not whole, partitions with the same reason in one line."""
         lines = []
         for keeper in self._keepers:
             flow = keeper.flow.name
@@ -69,13 +70,19 @@ class OnceGoal:
                 lines.append(f"flow {flow}: {keeper.view.problem or self._why_no_goal(flow)}")
                 continue
             facts = self._ledger.facts(flow)
-            for (topic, partition), end in sorted(self._left(keeper, hints).items()):
-                fact = facts.get((topic, partition))
-                reason = f": {fact.said}" if fact else ""
-                lines.append(f"flow {flow}: {topic}-{partition} is not copied up to offset {end}{reason}")
+            lines += (f"flow {flow}: {line}" for line in _by_reason(self._left(keeper, hints), facts))
             unseen = ((t, f) for (t, p), f in sorted(facts.items()) if p == WHOLE_TOPIC and f.kind == STOPPED)
             lines += (f"flow {flow}: topic {topic} is not copied: {fact.said}" for topic, fact in unseen)
         return lines
+
+    def summary(self, hints: Hints, seconds: float) -> str:
+        wanted = sum(map(len, self._goals.values()))
+        left = sum(len(self._left(keeper, hints)) for keeper in self._keepers)
+        unread = [keeper.flow.name for keeper in self._keepers if keeper.flow.name not in self._goals]
+        copied = f"{self._ledger.records:,} records ({self._ledger.bytes / 1e6:,.1f} MB) in {seconds:.0f} s"
+        whole = f"{wanted - left} of {wanted} partitions are copied up to where they ended at the start"
+        none = f"; nothing of {', '.join(unread)}" if unread else ""
+        return f"once: {copied}; {whole}{none}"
 
     def _set_goal(self, keeper: FlowKeeper) -> None:
         view = keeper.view
@@ -94,3 +101,15 @@ class OnceGoal:
         facts = sorted(self._ledger.facts(flow).items())
         stopped = (fact.said for _, fact in facts if fact.kind == STOPPED)
         return next(stopped, "its topics could not be read")
+
+
+def _by_reason(left: Mapping[Place, int], facts: Mapping[Place, Fact]) -> Iterator[str]:
+    """`t-0 (up to offset 9), t-1 (up to offset 7) and 4 more are not copied: why`."""
+    reasons: dict[str, list[str]] = {}
+    for (topic, partition), end in sorted(left.items()):
+        fact = facts.get((topic, partition))
+        reasons.setdefault(fact.said if fact else "", []).append(f"{topic}-{partition} (up to offset {end})")
+    for reason, places in reasons.items():
+        named = ", ".join(places[:SHOWN]) + (f" and {len(places) - SHOWN} more" if len(places) > SHOWN else "")
+        verb = "is" if len(places) == 1 else "are"
+        yield f"{named} {verb} not copied" + (f": {reason}" if reason else "")

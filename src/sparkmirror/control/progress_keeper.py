@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 
+from sparkmirror.control.log import complaint_level
 from sparkmirror.control.offset_maps import MapRun, OffsetMaps, collect_runs
 from sparkmirror.copy.receipt import Receipt
 from sparkmirror.errors import ConnectionLostError, SparkmirrorError
@@ -134,7 +135,7 @@ class ProgressKeeper:
                 self._append(self._find_lost() | news)
                 self._is_lost = False
             except SparkmirrorError as error:
-                log.warning("flow %s: progress was not written: %s", self._flow, error)
+                log.log(complaint_level(error), "flow %s: progress was not written: %s", self._flow, error)
                 held, news = held | news, {}
             if self._tries_again:
                 with self._telling:
@@ -147,7 +148,7 @@ class ProgressKeeper:
         try:
             self._write_maps()
         except SparkmirrorError as error:
-            log.warning("flow %s: the offset map was not written: %s", self._flow, error)
+            log.log(complaint_level(error), "flow %s: the offset map was not written: %s", self._flow, error)
             return {place: standing for place, standing in positions.items() if standing.translated}
         return {}
 

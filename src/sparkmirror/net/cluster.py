@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from sparkmirror.errors import AuthenticationError, BrokerError, ConnectionLostError, ProtocolError
+from sparkmirror.errors import AuthenticationError, BrokerError, ConnectionLostError, ProtocolError, UnreachableError
 from sparkmirror.net.address import ClusterAddress, bootstrap_places
 from sparkmirror.net.attempts import Attempts
 from sparkmirror.net.channel import CONNECT_TIMEOUT_S, REQUEST_TIMEOUT_S, Channel
@@ -200,7 +200,7 @@ class Cluster:
         said = "; ".join(dict.fromkeys(map(str, failures)))
         if failures and all(isinstance(error, AuthenticationError) for error in failures):
             raise AuthenticationError(f"cluster {self.address.alias}: no broker lets us in: {said}")
-        raise ConnectionLostError(f"cluster {self.address.alias}: no broker answers: {said}")
+        raise UnreachableError(f"cluster {self.address.alias}: no broker answers: {said}")
 
     def call_controller(self, request: Any, *, most_version: int | None = None) -> Any:
         """Ask the controller: KRaft brokers forward, but with ZooKeeper it moves and others refuse."""

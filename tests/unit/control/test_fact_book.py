@@ -24,6 +24,27 @@ def test_a_fact_keeps_its_time_while_its_name_stays() -> None:
     assert book.worst()[PLACE].since == "12:00"
 
 
+def test_partitions_that_wait_for_one_broker_are_one_warning_and_one_end(caplog: pytest.LogCaptureFixture) -> None:
+    book = FactBook("A->B")
+    with caplog.at_level(logging.INFO, "sparkmirror"):
+        for partition in range(3):
+            book.note_trouble(("t", partition), WAITING, "h:1 closed the connection", "10:00")
+        for partition in range(3):
+            book.note_trouble(("t", partition), WAITING, "cluster B: no broker answers: h:1 can't ...", "10:01")
+        book.note_trouble(("u", 0), WAITING, "target: NOT_LEADER_OR_FOLLOWER", "10:02")
+        for partition in (0, 1, 2):
+            book.note_going_on(("t", partition))
+        book.note_trouble(("t", 1), WAITING, "h:1 closed the connection", "10:03")
+        book.note_trouble(("t", 2), STOPPED, "gap: 1..2", "10:03")
+    assert [r.getMessage() for r in caplog.records] == [
+        "flow A->B: t-0 waiting: h:1 closed the connection",
+        "flow A->B: u-0 waiting: target: NOT_LEADER_OR_FOLLOWER",
+        "flow A->B: t-2 goes on",
+        "flow A->B: t-1 waiting: h:1 closed the connection",
+        "flow A->B: t-2 stopped: gap: 1..2",
+    ]
+
+
 def test_the_worst_fact_is_shown_and_the_others_come_back() -> None:
     book = FactBook("A->B")
     book.note_tolerated(PLACE, "gap: 1..2", "9:00")
