@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.control.lag import Ends
 from sparkmirror.control.step import admin_step
 from sparkmirror.control.topic_facts import Refusal, find_hidden_facts, find_topic_facts
 from sparkmirror.copy.lease import LeasePartition
@@ -23,7 +24,6 @@ from sparkmirror.sync.topics import NewTopic, TopicMaker
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.incarnation import TopicIds
 from sparkmirror.topology.known_configs import KnownConfigs
-from sparkmirror.topology.policy import looks_like_heartbeats
 from sparkmirror.topology.right import TOPIC, Right
 from sparkmirror.topology.select import TopicPair, TopicPlan, TopicSelector, TopicToExtend, plan_topics
 from sparkmirror.topology.standing import Standing
@@ -32,20 +32,6 @@ log = logging.getLogger("sparkmirror.discovery")
 
 Place = tuple[str, int]
 FindUnlike = Callable[[Mapping[str, TopicIds]], Mapping[str, str] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """Where a partition's logs end: what of the source is to be copied, its high watermark, the target's."""
-
-    source: int
-    source_high: int
-    target: int
-    copied: int | None = None  # the source offset that comes next, where the target's end does not say it
-
-    @property
-    def lag(self) -> int:
-        return max(0, self.source - (self.target if self.copied is None else self.copied))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +116,19 @@ class Discovery:
     def fetch_ends(
         self, partitions: tuple[LeasePartition, ...], progress: Mapping[Place, Standing]
     ) -> dict[Place, Ends]:
-        """Both logs' ends; partitions that one side does not answer for are left out."""
+        """Both logs' ends; partitions that one side does not answer for are left out.
+
+        The target is asked first: whatever of it is ours, the source has.
+        """
         if self._metadata is None:
             return {}
         source, target = self._metadata
-        leaders = pick_leaders(source, ((p.topic, p.partition) for p in partitions))
-        stable = list_offsets(self._source, leaders, LATEST, committed=self._flow.read_committed)
-        high = list_offsets(self._source, leaders, LATEST)
         there = list_offsets(
             self._target, pick_leaders(target, ((p.remote, p.target_partition) for p in partitions)), LATEST
         )
+        leaders = pick_leaders(source, ((p.topic, p.partition) for p in partitions))
+        stable = list_offsets(self._source, leaders, LATEST, committed=self._flow.read_committed)
+        high = list_offsets(self._source, leaders, LATEST)
         return {
             place: Ends(
                 stable[place],
@@ -244,15 +233,6 @@ def _keep_hidden(cluster: Cluster, topics: Collection[str]) -> set[str]:
 def _hidden(cluster: Cluster, needs: str, topic: str) -> Denial:
     """DESCRIBE alone would show it, and be of no use."""
     return describe_denial(cluster.address, Right(needs, TOPIC, topic), codes.TOPIC_AUTHORIZATION_FAILED)
-
-
-def count_missing(ends: Mapping[Place, Ends]) -> dict[Place, int]:
-    """Records that a consumer of the target would miss, those of open transactions among them."""
-    return {
-        place: end.lag + end.source_high - end.source
-        for place, end in ends.items()
-        if not looks_like_heartbeats(place[0])
-    }
 
 
 def count_partitions(metadata: Metadata) -> dict[str, int]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.topic_facts import FOUND_BY_DRIVER
-from sparkmirror.copy.facts import FLUSH_TIMEOUT, RECORD_SKIPPED
+from sparkmirror.copy.facts import FLUSH_TIMEOUT, FOREIGN_WRITER, MISPLACED, RECORD_SKIPPED
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
 from sparkmirror.topology.fact import WHOLE_FLOW, WHOLE_TOPIC, Fact, split_name
 
@@ -93,6 +93,8 @@ class FactBook:
         """
         name, error = split_name(said) if kind == STOPPED or said.startswith(FLUSH_TIMEOUT) else ("", said)
         fact, before = Fact(kind=kind, name=name, error=error), self._stops.facts.get(place)
+        if before and before.name == FOREIGN_WRITER and name in MISPLACED:
+            fact = before  # what it has led to is not the cause
         is_news = self._stops.put(place, fact, now)
         if before and (before.kind, kind) == (STOPPED, WAITING):  # only what was copied ends a stop
             self._stops.facts[place] = before

@@ -14,10 +14,13 @@ from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address, lead_address, reader_address, writer_address
-from sparkmirror.control.discovery import Discovery, Ends, Landscape, Place, count_missing
+from sparkmirror.control.discovery import Discovery, Landscape, Place
+from sparkmirror.control.evident import find_evident
 from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.incarnation_guard import IncarnationGuard
+from sparkmirror.control.lag import Ends, count_missing, merge_ends, move_sources
+from sparkmirror.control.lag_watch import LagWatch
 from sparkmirror.control.lead import Lead
 from sparkmirror.control.leadership import silence_limit_s
 from sparkmirror.control.ledger import Ledger
@@ -94,6 +97,8 @@ class FlowKeeper:
         self._heeded = self.view.accepted
         self.is_calm = False  # nothing has happened for a while
         self._ends_at = 0.0
+        self._fresh: dict[Place, Ends] = {}  # what the last look at both logs' ends found
+        self._evident: set[Place] = set()  # partitions that tasks were begun anew for
         self._written_at = 0.0  # progress
         self._probes = Probes(flow, self._writer)
         self._times = TimesWatch(self.target)
@@ -115,7 +120,12 @@ class FlowKeeper:
         self._log_starts = LogStarts(flow.name, self.source, self.target, self.guard)
         self._complained_at = -COMPLAIN_EVERY_S
         self._part = Part(f"flow {flow.name}", self._run, self._note_failure)
-        self.parts = [self._part, self.lead.part]  # all that has a thread of its own for this flow
+        self._lag_watch = LagWatch(flow, self.view, self._take_source_ends)
+        self.parts = [
+            self._part,
+            self.lead.part,
+            self._lag_watch.part,
+        ]  # all that has a thread of its own for this flow
         self._other_way: OtherWay | None = None
         if flow.naming.is_mutual:
             self._other_way = OtherWay(flow, self._claims, self.lead.look_every_s, changed)
@@ -124,6 +134,7 @@ class FlowKeeper:
     def start(self) -> None:
         """Get to know the clusters. The lead is taken when `lead.allow` was called."""
         self._part.start()
+        self._lag_watch.start()
 
     def stop(self, *, is_done: bool = True) -> None:
         """Write the last facts and leave the lead to whoever stands by, unless a task may still write."""
@@ -133,6 +144,7 @@ class FlowKeeper:
         if has_ended and self._part.state == WELL:  # else this would wait for the target, or fail as that one did
             self.write_facts()
         self.lead.end(release=is_done)
+        self._lag_watch.end()
         if self._other_way:
             self._other_way.end()
         for cluster in (self.source, self.target, self._aside):
@@ -328,7 +340,7 @@ class FlowKeeper:
                 pause_s = first_s
                 wait_s = min(self.lead.look_every_s, self.flow.refresh_topics_interval_s, flush_s)
             except SparkmirrorError as error:
-                self._complain(str(error))
+                self._complain(str(error), is_away=isinstance(error, ConnectionLostError))
                 wait_s, pause_s = pause_s, min(2 * pause_s, longest_s)
             self._wake.wait(wait_s)
             self._wake.clear()
@@ -476,11 +488,45 @@ class FlowKeeper:
         landscape = self.view.landscape
         assert landscape is not None
         with admin_step(self.flow):
-            if self.view.ends is None or not self.is_calm or time.monotonic() - self._ends_at >= CALM_ENDS_S:
-                self.view.ends = self._discovery.fetch_ends(landscape.partitions, self.progress.written)
-                self._ends_at = time.monotonic()
-                self._claims.seen = Seen.of(int(time.time() * 1000), count_missing(self.view.ends))
-            self._note_facts(landscape, self.view.ends)
+            if self._is_to_measure():
+                self._fresh = self._discovery.fetch_ends(landscape.partitions, self.progress.written)
+                self._ends_at = self.view.heard_at = time.monotonic()
+                places = {(p.topic, p.partition) for p in landscape.partitions}
+                known = {place: end for place, end in (self.view.ends or {}).items() if place in places}
+                self.view.ends = merge_ends(known, self._fresh)
+                facts = self._ledger.facts(self.flow.name)
+                missing = count_missing(self.view.ends, self.progress.written, facts)
+                self._claims.seen = Seen.of(int(time.time() * 1000), missing)
+                self._have_looked_at(landscape, facts)
+            self.view.measured_at = time.monotonic()
+            self._note_facts(landscape, self._fresh)
+
+    def _have_looked_at(self, landscape: Landscape, facts: Mapping[Place, Fact]) -> None:
+        """Tasks look at a target's log when they begin. Where its end shows that somebody else wrote, let others begin:
+        before the next record comes, and is appended behind that.
+        """
+        evident = {
+            place
+            for p in landscape.partitions
+            if (place := (p.topic, p.partition)) in self._fresh
+            and place not in facts
+            and p.producer_id is None
+            and find_evident((p.topic, p.remote), *self._fresh[place].highs, self.progress.written.get(place))
+        }
+        if evident - self._evident:
+            self._changed()
+        self._evident = evident
+
+    def _is_to_measure(self) -> bool:
+        """While nothing happens it is not asked so often, unless something stands still: its lag grows."""
+        if self.view.ends is None or not self.is_calm or self._ledger.troubled(self.flow.name):
+            return True
+        return time.monotonic() - self._ends_at >= CALM_ENDS_S
+
+    def _take_source_ends(self, stable: Mapping[Place, int], high: Mapping[Place, int]) -> None:
+        """The source was heard by itself."""
+        self.view.heard_at = time.monotonic()
+        self.view.ends = move_sources(self.view.ends or {}, stable, high)
 
     def _until_next_look_s(self) -> float:
         """New topics have the file's time; what waits to be made, or is due beside the copy, does not wait for it."""
@@ -513,10 +559,10 @@ class FlowKeeper:
                 yield place
 
     def _note_failure(self, trouble: str) -> None:
-        self.view.problem = f"the flow's keeper failed: {trouble}"
+        self.view.problem, self.view.is_away = f"the flow's keeper failed: {trouble}", False
 
-    def _complain(self, problem: str) -> None:
-        self.view.problem = problem
+    def _complain(self, problem: str, *, is_away: bool) -> None:
+        self.view.problem, self.view.is_away = problem, is_away
         if time.monotonic() - self._complained_at >= COMPLAIN_EVERY_S:
             self._complained_at = time.monotonic()
             log.warning("flow %s: %s; trying again", self.flow.name, problem)

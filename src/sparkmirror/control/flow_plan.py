@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.control.address import flow_address, own_principals
 from sparkmirror.control.discovery import count_partitions
 from sparkmirror.control.mixed_topics import find_mixed
 from sparkmirror.control.storage import plan_storage_topics
+from sparkmirror.control.survey import FlowSurvey, survey_flow
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.configs import describe_topic_configs
@@ -43,6 +44,7 @@ from sparkmirror.topology.topic_configs import OF_TOPIC, ConfigEntry, kept_text,
 AT_ONCE = 8  # flows that are asked at the same time
 
 CREATE, EXTEND, SET, REMOVE, GRANT, DELETE = "create", "extend", "set", "remove", "grant", "delete"
+COPY = "copy"  # only where a run can't
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +82,22 @@ def plan_flow(flow: FlowConfig, heartbeats: InternalTopicPlan | None = None) -> 
     """`heartbeats`: the topic that the run sees to on the source, and mirrors when it is there."""
     try:
         with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
-            return _Planner(flow, source, target, heartbeats).plan()
+            plan = _Planner(flow, source, target, heartbeats).plan()
+            return replace(plan, steps=(*plan.steps, *_stuck_steps(flow, survey_flow(flow))))
     except SparkmirrorError as error:
         return FlowPlan(flow=flow.name, problem=str(error))
+
+
+def _stuck_steps(flow: FlowConfig, survey: FlowSurvey) -> Iterator[Step]:
+    """What a run would copy, and can't."""
+    for said, rows in survey.stuck().items():
+        for remote in dict.fromkeys(row.target_topic for row in rows):
+            numbers = [row.partition for row in rows if row.target_topic == remote]
+            text = f"partition{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+            values = {"partitions": numbers}
+            refusal = f"{text}: {said}"
+            cluster = flow.target.alias
+            yield Step(action=COPY, cluster=cluster, topic=remote, detail=text, values=values, refusal=refusal)
 
 
 def plan_pair(pair: FlowConfig) -> FlowPlan:

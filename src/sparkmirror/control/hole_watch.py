@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sparkmirror.control.discovery import Ends, Place
+from sparkmirror.control.discovery import Place
+from sparkmirror.control.lag import Ends
 from sparkmirror.control.topic_facts import HOLES_OUTRUN
 from sparkmirror.copy.receipt import NOTED
 from sparkmirror.topology.fact import Fact

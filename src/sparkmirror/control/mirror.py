@@ -294,7 +294,7 @@ class Mirror:
                 "application": context.applicationId,
                 "observed": self.figures.sums(),
             }
-        return mirror_status(self.keepers, self.ledger, spark, self.parts)
+        return mirror_status(self.keepers, self.ledger, spark, self.parts, self._hints())
 
     @property
     def parts(self) -> list[Part]:

@@ -13,7 +13,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sparkmirror.control.discovery import Ends, Place
+from sparkmirror.control.discovery import Place
+from sparkmirror.control.lag import Ends
 from sparkmirror.control.log import parse_timestamp, timestamp
 from sparkmirror.control.topic_facts import OPEN_TRANSACTION
 from sparkmirror.copy.receipt import WAITING

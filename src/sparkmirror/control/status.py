@@ -5,45 +5,53 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.lag import find_lag, find_stand, sum_lags
+from sparkmirror.control.lag_watch import OLD_S
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log import timestamp
 from sparkmirror.control.part import Part
 from sparkmirror.copy.receipt import NOTED, STOPPED
+from sparkmirror.topology.standing import Standing
 from sparkmirror.whole_file import replacing
 
+Hints = Mapping[str, Mapping[Place, Standing]]  # by flow
 
-def flow_status(keeper: FlowKeeper, ledger: Ledger) -> dict[str, Any]:
+
+def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standing]) -> dict[str, Any]:
+    """`hints`: what tasks told last. Lags are null where they are not known (`control/lag.py`)."""
     view = keeper.view
     facts = ledger.facts(keeper.flow.name)
     ends = view.ends or {}
-    partitions = []
+    partitions: list[dict[str, Any]] = []
     for p in view.landscape.partitions if view.landscape else ():
         place = (p.topic, p.partition)
         end, fact = ends.get(place), facts.get(place)
+        told = hints.get(place) or keeper.progress.written.get(place)
         partitions.append(
             {
                 "topic": p.topic,
                 "partition": p.partition,
                 "target_topic": p.remote,
-                "source_end": end.source if end else None,
-                "target_end": end.target if end else None,
-                "lag": end.lag if end else None,
+                "source_end": max(end.source, find_stand(end, told, fact)) if end else None,
+                "target_end": max(end.target, told.target_end if told else 0) if end else None,
+                "lag": find_lag(end, told, fact) if end else None,
                 "state": fact.kind if fact and fact.kind != NOTED else "copying",
                 "error": fact.said if fact else "",
             }
         )
-    known = [p["lag"] for p in partitions if p["lag"] is not None]
     return {
         "flow": keeper.flow.name,
         "state": _state(keeper),
         "problem": view.problem,
-        "lag": sum(known),
+        "lag": sum_lags([p["lag"] for p in partitions]) if view.landscape else None,
+        "source_heard_seconds_ago": round(time.monotonic() - view.heard_at, 1) if view.heard_at else None,
         "bytes_per_second": round(ledger.rate(keeper.flow.name)),
         "failed": sum(1 for p in partitions if p["state"] == STOPPED),
         "partitions": partitions,
@@ -52,7 +60,7 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger) -> dict[str, Any]:
 
 
 def mirror_status(
-    keepers: Sequence[FlowKeeper], ledger: Ledger, spark: dict[str, Any], parts: Iterable[Part]
+    keepers: Sequence[FlowKeeper], ledger: Ledger, spark: dict[str, Any], parts: Iterable[Part], hints: Hints
 ) -> dict[str, Any]:
     return {
         "time": timestamp(time.time()),
@@ -65,16 +73,25 @@ def mirror_status(
         "rounds": ledger.rounds,
         "spark": spark,
         "parts": [{"part": p.name, "state": p.state, "error": p.trouble} for p in parts],
-        "flows": [flow_status(k, ledger) for k in keepers],
+        "flows": [flow_status(k, ledger, hints.get(k.flow.name, {})) for k in keepers],
     }
 
 
 def progress_line(status: dict[str, Any]) -> str:
     rate = status["bytes_per_second"] / 1e6
-    text = f"flow {status['flow']}: {status['state']}, lag {status['lag']:,} records, {rate:.1f} MB/s"
+    text = f"flow {status['flow']}: {status['state']}, {_lag_text(status)}, {rate:.1f} MB/s"
     if status["failed"]:
         text += f", {status['failed']} partitions stopped"
     return text
+
+
+def _lag_text(status: dict[str, Any]) -> str:
+    """How old it is where nobody can be asked."""
+    if status["lag"] is None:
+        return "lag unknown"
+    age_s = status["source_heard_seconds_ago"] or 0.0
+    old = f" {age_s:.0f} s ago" if status["problem"] and age_s >= OLD_S else ""
+    return f"lag {status['lag']:,} records{old}"
 
 
 def write_status(path: Path, status: dict[str, Any]) -> None:
@@ -85,7 +102,7 @@ def write_status(path: Path, status: dict[str, Any]) -> None:
 
 def _state(keeper: FlowKeeper) -> str:
     if keeper.view.problem:
-        return "unreachable"
+        return "unreachable" if keeper.view.is_away else "failing"
     if keeper.view.halt is not None:
         return "halted"
     if keeper.view.landscape is None:

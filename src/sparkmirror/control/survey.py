@@ -33,6 +33,7 @@ from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.net.topics import read_ids
 from sparkmirror.offsets.claims import Leadership, read_leader, read_memory
 from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.offsets.group_marks import GroupMarksTopic
@@ -40,6 +41,7 @@ from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.choose import choose_config_filter
 from sparkmirror.topology.fact import WHOLE_FLOW, Fact
+from sparkmirror.topology.incarnation import find_others
 from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
@@ -65,6 +67,14 @@ class FlowSurvey:
     def stopped(self) -> int:
         unseen = sum(bool(row.fact) and not row.target_topic for row in self.topics)
         return unseen + sum(row.state == STOPPED for row in self.partitions)
+
+    def stuck(self) -> dict[str, list[PartitionRow]]:
+        """Partitions that stand still, by the reason."""
+        found: dict[str, list[PartitionRow]] = {}
+        for row in self.partitions:
+            if row.state == STOPPED and row.fact is not None and row.bounds.target_end is not None:
+                found.setdefault(row.fact.said, []).append(row)
+        return found
 
     @property
     def is_whole(self) -> bool:
@@ -122,13 +132,17 @@ def _collect(
     bounds = _fetch_bounds(source, here, target, there, pairs)
     progress = read_progress(target, there, flow)
     topics = add_by_hand(assemble_topics(pairs, facts), read_by_hand(target, there, flow))
-    return topics, assemble_partitions(pairs, bounds, progress, facts, flow.read_committed)
+    remotes = {pair.topic: pair.remote for pair in pairs if pair.present}
+    others = find_others(read_ids(remotes, here, there), progress, facts)
+    return topics, assemble_partitions(pairs, bounds, progress, facts, flow.read_committed, others)
 
 
 def _fetch_bounds(
     source: Cluster, here: Metadata, target: Cluster, there: Metadata, pairs: Iterable[TopicPair]
 ) -> dict[Place, Bounds]:
-    """What the leaders answer; what they do not answer is None."""
+    """What the leaders answer; what they do not answer is None. The target is asked first: what it has of ours, the
+    source has.
+    """
     remotes = {
         (pair.topic, number): (pair.remote, pair.target_of(number))
         for pair in pairs
@@ -136,11 +150,11 @@ def _fetch_bounds(
     }
     ours = pick_leaders(here, remotes.keys())
     theirs = pick_leaders(there, remotes.values())
+    target_start = list_offsets(target, theirs, EARLIEST)
+    target_end = list_offsets(target, theirs, LATEST)
     source_start = list_offsets(source, ours, EARLIEST)
     source_stable = list_offsets(source, ours, LATEST, committed=True)
     source_end = list_offsets(source, ours, LATEST)
-    target_start = list_offsets(target, theirs, EARLIEST)
-    target_end = list_offsets(target, theirs, LATEST)
     return {
         place: Bounds(
             source_start.get(place),

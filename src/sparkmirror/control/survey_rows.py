@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sparkmirror.control.discovery import Place
+from sparkmirror.control.evident import find_evident
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
 from sparkmirror.offsets.group_marks import Marks
 from sparkmirror.topology.acls import Acl
@@ -110,14 +111,21 @@ def assemble_partitions(
     progress: Mapping[Place, Standing],
     facts: Mapping[Place, Fact],
     committed: bool,
+    others: Collection[str] = (),
 ) -> tuple[PartitionRow, ...]:
-    """`committed`: the copy ends at the source's last stable offset, else at its high watermark."""
+    """`committed`: the copy ends at the source's last stable offset, else at its high watermark. `others`: topics that
+    progress is not of.
+    """
     rows = []
     for pair in pairs:
         for number in range(pair.partitions):
             place = (pair.topic, number)
+            at, known = bounds.get(place, Bounds()), progress.get(place)
             fact = facts.get(place) or _topics_fact(pair, number, facts)
-            rows.append(_row(pair, number, bounds.get(place, Bounds()), progress.get(place), fact, committed))
+            may_be_evident = not pair.is_shared and pair.topic not in others
+            if may_be_evident and (fact is None or fact.kind != STOPPED):
+                fact = find_evident((pair.topic, pair.remote), at.source_end, at.target_end, known) or fact
+            rows.append(_row(pair, number, at, known, fact, committed))
     return tuple(rows)
 
 
@@ -131,13 +139,15 @@ def _row(
     pair: TopicPair, partition: int, bounds: Bounds, progress: Standing | None, fact: Fact | None, committed: bool
 ) -> PartitionRow:
     has_target = pair.target_of(partition) < pair.present
-    is_new = progress is None and (pair.is_shared or not bounds.target_end)
+    is_new = progress is None and (pair.is_shared or not bounds.target_end or _is_others(bounds))
     end = bounds.source_stable if committed else bounds.source_end
     stand = (
         bounds.source_start
         if is_new or not has_target
         else find_stand(progress, bounds.target_end, is_shared=pair.is_shared)
     )
+    if fact and fact.kind == STOPPED and progress is not None and stand is not None:
+        stand = min(stand, progress.next_offset)  # what stands behind that need not be ours
     answered = bounds.source_start is not None and (bounds.target_end is not None or not has_target)
     lag = max(0, end - stand) if answered and end is not None and stand is not None else None
     return PartitionRow(
@@ -150,6 +160,11 @@ def _row(
         translated=progress.translated if progress and has_target else "",
         fact=fact,
     )
+
+
+def _is_others(bounds: Bounds) -> bool:
+    """More than the source ever had."""
+    return bounds.target_end is not None and bounds.source_end is not None and bounds.target_end > bounds.source_end
 
 
 def find_stand(progress: Standing | None, target_end: int | None, *, is_shared: bool = False) -> int | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sparkmirror.control.discovery import Ends, Landscape, Place
+from sparkmirror.control.discovery import Landscape, Place
+from sparkmirror.control.lag import Ends
 from sparkmirror.offsets.accepts import Accepted
 from sparkmirror.offsets.halts import Halt
 
@@ -14,13 +15,19 @@ from sparkmirror.offsets.halts import Halt
 class View:
     """Replaced part by part. `halt`: somebody wants nothing to be mirrored. `accepted`: by whom what stops a partition
     is accepted.
+
+    `ends`: as last heard; `heard_at`: when the source was, `measured_at`: when the keeper last looked, both by the
+    monotonic clock. `is_away`: the problem is that a cluster can't be reached.
     """
 
     landscape: Landscape | None = None
     ends: dict[Place, Ends] | None = None
     leads: bool = False
     generation: int = -1
+    heard_at: float = 0.0
+    measured_at: float = 0.0
     problem: str = ""
+    is_away: bool = False
     halt: Halt | None = None
     accepted: Mapping[Place, Accepted] = field(default_factory=dict)
 

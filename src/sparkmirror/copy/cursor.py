@@ -247,12 +247,14 @@ class Cursor:
         is_repeated = base_offset < self.target_next
         if is_repeated and self.is_shared and self.leased.producer_id is None:
             raise facts.spread_rows(str(self))  # answered as a repetition of another task's batch
-        if is_repeated or (base_offset > self.target_next and not self.is_shared):
+        if is_repeated:
             raise MirrorError(
                 "diverged",
                 f"source offset {ready.first} was appended at target offset {base_offset} where {self.target_next} "
-                "was expected: somebody else writes into the target topic",
+                f"was expected: the target's log was cut back; {facts.ANEW}",
             )
+        if base_offset > self.target_next and not self.is_shared:
+            raise facts.foreign_writer(self.leased.remote, self.target_next, base_offset)
         self.in_flight -= 1
         records = ready.records
         self.queue.held_records -= records

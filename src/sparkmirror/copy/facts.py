@@ -26,6 +26,7 @@ OTHERS_WROTE, SOURCE_CUT, SOURCE_ANEW = PARTED = (
 
 ACCEPT = "sparkmirror accept"
 ANEW = "sparkmirror remirror mirrors the topic anew"
+FOREIGN_WRITER = "foreign-writer"
 ANEW_FOR_SINK = "give the sink another name and a new checkpoint, and its rows are written again"
 
 
@@ -146,7 +147,7 @@ def foreign_writer(topic: str, first: int, end: int, *, is_sure: bool = True) ->
     """Not `is_sure`: no progress says where the mirror stood."""
     on = f"{ACCEPT} goes on behind them with translated offsets (on.divergence=continue always does), or "
     return MirrorError(
-        "foreign-writer",
+        FOREIGN_WRITER,
         f"somebody else wrote into the target topic {topic}, between offsets {first} and {end - 1}; "
         f"{on if is_sure else ''}{ANEW}",
     )

@@ -52,7 +52,20 @@ class TailCheck:
                 f"the target's leader remembers sequence {ends.last_sequence()} of our producer where its log ends in "
                 f"{tail.last.last_sequence}",
             )
-        return self._behind(place, ends, tail, wanted)
+        try:
+            return self._behind(place, ends, tail, wanted)
+        except MirrorError as fact:
+            if fact.name not in facts.MISPLACED or not self._has_foreign(place, ends):
+                raise
+        return self._after_foreign(place, ends, tail)
+
+    def _has_foreign(self, place: Place, ends: Ends) -> bool:
+        """Whether others wrote since progress: then ours behind them do not stand where the source has them."""
+        hint = place.hint
+        if hint is None:
+            return False
+        batches = data_batches(self._sides.target, place.target, place.target_partition, hint.target_end, ends.log_end)
+        return any(batch.header.producer_id != self._sides.producer_id for batch in batches)
 
     def _behind(self, place: Place, ends: Ends, tail: Tail, log_start: int) -> Position:
         """What we wrote up to the end of the last batch is there; behind it only markers may stand."""

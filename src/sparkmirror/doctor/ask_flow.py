@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.group_keeper import choose_groups
+from sparkmirror.control.survey import survey_flow
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts, TopicNeed
 from sparkmirror.doctor.needs import Asked, plan_flow_topics, plan_needs, plan_pair_needs
 from sparkmirror.errors import BrokerError, SparkmirrorError
@@ -63,7 +64,12 @@ class FlowAsker:
         described = self._describe(source, set(remotes))
         asked = Asked(here=here, there=there, configs=described.found, known=self._known_configs(there))
         found = self._ask_topics(tuple(plan_needs(self._flow, plan, asked)), remotes, described)
-        return replace(found, unmatched=tuple(find_unmatched(self._flow, here.topics)))
+        stuck = survey_flow(self._flow).stuck()
+        return replace(
+            found,
+            unmatched=tuple(find_unmatched(self._flow, here.topics)),
+            stuck={said: [f"{row.topic}-{row.partition}" for row in rows] for said, rows in stuck.items()},
+        )
 
     def _ask_topics(self, needs: tuple[TopicNeed, ...], remotes: Mapping[str, str], described: Described) -> FlowFacts:
         aliases = dict.fromkeys(need.cluster for need in needs)

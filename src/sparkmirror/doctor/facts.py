@@ -65,6 +65,8 @@ class FlowFacts:
     remotes: Mapping[str, str] = field(default_factory=dict)
     # What of `topics` leads to nothing.
     unmatched: tuple[str, ...] = ()
+    # Partitions that stand still, by the reason.
+    stuck: Mapping[str, list[str]] = field(default_factory=dict)
     # What follows is by cluster; a cluster that did not answer stands in `problems`.
     rights: Mapping[str, Rights] = field(default_factory=dict)
     configs: Mapping[str, Described] = field(default_factory=dict)

@@ -109,7 +109,7 @@ class ForeignWriter(OfTopic):
         self.write()
 
     def check(self) -> None:
-        self.await_named("foreign-writer", "diverged")
+        self.await_named("foreign-writer")
 
 
 def _kind(name: str, text: str, make: type[OfTopic], *touches: str) -> Kind:

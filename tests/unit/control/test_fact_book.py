@@ -101,3 +101,12 @@ def test_a_stop_ends_with_what_is_copied_and_not_with_what_only_waits() -> None:
     assert book.worst()[PLACE] == Fact(kind=STOPPED, name="source-recreated", error="it was made anew", since="10:00")
     book.note_going_on(PLACE)
     assert not book.worst()
+
+
+def test_what_a_foreign_writer_has_led_to_does_not_take_the_place_of_the_cause() -> None:
+    book = FactBook("A->B")
+    book.note_trouble(PLACE, STOPPED, "foreign-writer: between 10 and 10", "10:00")
+    book.note_trouble(PLACE, STOPPED, "diverged: the target's last records ...", "10:01")
+    assert book.worst()[PLACE] == Fact(kind=STOPPED, name="foreign-writer", error="between 10 and 10", since="10:00")
+    book.note_trouble(PLACE, STOPPED, "target-recreated: ...", "10:02")
+    assert book.worst()[PLACE].name == "target-recreated", "something else happened since"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sparkmirror.control.discovery import Ends
 from sparkmirror.control.hole_watch import Filling, HoleWatch
+from sparkmirror.control.lag import Ends
 
 PLACE = ("t", 0)
 

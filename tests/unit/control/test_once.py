@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import cast
 
-from sparkmirror.control.discovery import Ends
 from sparkmirror.control.flow import FlowKeeper
+from sparkmirror.control.lag import Ends
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.once import OnceGoal
 from sparkmirror.copy.receipt import COPIED, WAITING, Receipt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkmirror.control.discovery import Ends
+from sparkmirror.control.lag import Ends
 from sparkmirror.control.open_transactions import Stall, StallWatch, open_transaction
 from sparkmirror.copy.receipt import WAITING
 from sparkmirror.net.offsets import OpenTransaction

@@ -50,7 +50,7 @@ def test_the_next_source_offset(progress: Standing | None, target_end: int | Non
         (Bounds(20, 100, 100, 0, 0), None, ("new", 80)),
         (Bounds(0, 0, 0, 0, 0), None, ("copied", 0)),
         (Bounds(0, 100, 100, 0, 45), Standing(50, 39, 40, translated="why"), ("copying", 45)),
-        (Bounds(0, 100, 100, 0, 500), None, ("copied", 0)),
+        (Bounds(0, 100, 100, 0, 500), None, ("new", 100)),
         (Bounds(None, None, None, 0, 0), None, ("unknown", None)),
         (Bounds(0, 100, 100, None, None), Standing(90, 89, 90), ("unknown", None)),
     ],
@@ -94,3 +94,19 @@ def test_what_is_noted_of_a_topic_stays_with_the_topic() -> None:
 def test_the_reason_of_translated_offsets_is_kept_beside_a_fact() -> None:
     found = row(Bounds(0, 100, 100, 0, 40), Standing(50, 39, 40, translated="why"), (("t", 0), GAP))
     assert (found.translated, found.fact) == ("why", GAP)
+
+
+def test_a_target_that_ends_behind_its_source_is_no_copy_whatever_the_numbers_say() -> None:
+    foreign = row(Bounds(0, 10, 10, 0, 11), Standing(10, 9, 10))
+    assert foreign.fact is not None and (foreign.state, foreign.fact.name) == (STOPPED, "foreign-writer")
+    assert "into the target topic A.t, between offsets 10 and 10" in foreign.fact.error
+    cut = row(Bounds(0, 8, 8, 0, 10), Standing(10, 9, 10))
+    assert cut.fact is not None and (cut.state, cut.fact.name) == (STOPPED, "source-truncated")
+    assert row(Bounds(0, 10, 10, 0, 11), Standing(10, 9, 11, translated="why")).state == "copied"
+    held = row(Bounds(0, 8, 10, 0, 10), Standing(10, 9, 10))
+    assert (held.state, held.lag) == ("copied", 0), "the mirror may have read what is not stable any more"
+
+
+def test_a_partition_that_stopped_lacks_all_that_progress_does_not_say() -> None:
+    found = row(Bounds(0, 110, 110, 0, 110), Standing(10, 9, 10), (("t", 0), GAP))
+    assert (found.state, found.lag) == (STOPPED, 100)

@@ -263,12 +263,12 @@ def test_a_batch_with_a_wrong_crc_is_refused_and_what_stands_before_it_is_queued
     assert [item.end for item in drain(cursor)] == [4000]
 
 
-def test_an_answer_at_another_offset_is_a_divergence() -> None:
+def test_an_answer_at_a_later_offset_shows_a_foreign_writer() -> None:
     cursor = cursor_at(0)
     cursor.take_fetched(fetched(simple_batch(0, 2)))
     with pytest.raises(MirrorError) as caught:
         append(cursor, 1)
-    assert caught.value.name == "diverged"
+    assert caught.value.name == "foreign-writer"
 
 
 def test_an_answer_becomes_the_hint_for_the_next_lease() -> None:

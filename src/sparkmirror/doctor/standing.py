@@ -1,0 +1,19 @@
+"""Whether partitions stand still. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sparkmirror.doctor.facts import FlowFacts
+from sparkmirror.doctor.verdict import Judge, Verdict, some_of
+
+
+def judge_standing(facts: FlowFacts) -> Iterator[Verdict]:
+    """What a fact tells ends with what helps."""
+    judge = Judge(facts.flow.name, "partitions")
+    verdicts = []
+    for said, partitions in facts.stuck.items():
+        what, _, cure = said.rpartition("; ")
+        verb = "stands" if len(partitions) == 1 else "stand"
+        verdicts.append(judge.fails(f"{some_of(partitions)} {verb} still: {what or said}", cure if what else said))
+    return judge.all_or(verdicts, "none stands still")
