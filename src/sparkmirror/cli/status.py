@@ -57,7 +57,7 @@ def exit_code(surveys: Sequence[FlowSurvey]) -> int:
     """What could not be seen weighs more than what stands still."""
     if not all(survey.is_whole for survey in surveys):
         return UNREACHABLE
-    return STOPPED_SOMEWHERE if any(survey.stopped or survey.halt for survey in surveys) else 0
+    return STOPPED_SOMEWHERE if any(survey.stopped or survey.halt or survey.rival for survey in surveys) else 0
 
 
 # -- words
@@ -127,6 +127,8 @@ def plain(surveys: Sequence[FlowSurvey], now: float) -> Iterator[str]:
         yield heading(survey)
         if survey.halt:
             yield f"  {halt_text(survey.flow, survey.halt)}"
+        if survey.rival:
+            yield f"  {survey.rival}"
         if survey.problem:
             yield f"  {one_line(survey.problem)}"
         elif not survey.topics:
@@ -154,6 +156,8 @@ def draw(surveys: Sequence[FlowSurvey], room: int, now: float) -> Iterator[Rende
         yield Text(heading(survey), style="bold" if survey.running else "bold yellow")
         if survey.halt:
             yield Text(f"  {halt_text(survey.flow, survey.halt)}", style="yellow")
+        if survey.rival:
+            yield Text(f"  {survey.rival}", style="bold red")
         if survey.problem:
             yield Text(f"  {one_line(survey.problem)}", style="red")
         elif not survey.topics:

@@ -31,6 +31,7 @@ from sparkmirror.control.other_way import OtherWay
 from sparkmirror.control.part import WELL, Part
 from sparkmirror.control.probes import Probes
 from sparkmirror.control.progress_keeper import ProgressKeeper
+from sparkmirror.control.rival import RivalError, find_rival
 from sparkmirror.control.rules import build_rules, flush_seconds, plan_pauses
 from sparkmirror.control.step import admin_step
 from sparkmirror.control.storage import refuse_impossible_factors
@@ -58,6 +59,7 @@ LONGEST_PAUSE_S = 2.0  # a cluster that is back is not kept waiting
 COMPLAIN_EVERY_S = 60.0
 PRUNE_EVERY_S = 300.0
 MEASURE_EVERY_S = 5.0
+RIVAL_EVERY_S = 10.0
 ACCEPTED_EVERY_S = 1.0
 
 
@@ -96,6 +98,7 @@ class FlowKeeper:
         self._known_id: int | None = None  # one that it knows
         self._heeded = self.view.accepted
         self.is_calm = False  # nothing has happened for a while
+        self._rival_at = 0.0
         self._ends_at = 0.0
         self._fresh: dict[Place, Ends] = {}  # what the last look at both logs' ends found
         self._evident: set[Place] = set()  # partitions that tasks were begun anew for
@@ -320,6 +323,7 @@ class FlowKeeper:
                 if time.monotonic() - self._written_at >= flush_s:
                     self.write_progress()
                 self._refresh_progress()
+                self._heed_rival()
                 if halt := self.view.halt:
                     next_look = 0.0  # as soon as it goes on
                     self._halted_for = halt.number
@@ -340,10 +344,21 @@ class FlowKeeper:
                 pause_s = first_s
                 wait_s = min(self.lead.look_every_s, self.flow.refresh_topics_interval_s, flush_s)
             except SparkmirrorError as error:
-                self._complain(str(error), is_away=isinstance(error, ConnectionLostError))
+                self._complain(str(error), _problem_state(error))
                 wait_s, pause_s = pause_s, min(2 * pause_s, longest_s)
             self._wake.wait(wait_s)
             self._wake.clear()
+
+    def _heed_rival(self) -> None:
+        """Beside a MirrorMaker 2 nothing is copied: what both write is there twice."""
+        now = time.monotonic()
+        if now >= self._rival_at:
+            before, self.view.rival = self.view.rival, find_rival(self.target, self.flow)
+            self._rival_at = now + (LONGEST_PAUSE_S if self.view.rival else RIVAL_EVERY_S)
+            if before != self.view.rival:
+                self._changed()
+        if self.view.rival:
+            raise RivalError(f"{self.view.rival}: it is waited for")
 
     def _begin(self) -> None:
         """Claim the producer id, and read what an earlier driver knew: once. Progress is read by who leads.
@@ -559,13 +574,19 @@ class FlowKeeper:
                 yield place
 
     def _note_failure(self, trouble: str) -> None:
-        self.view.problem, self.view.is_away = f"the flow's keeper failed: {trouble}", False
+        self.view.problem, self.view.problem_state = f"the flow's keeper failed: {trouble}", "failing"
 
-    def _complain(self, problem: str, *, is_away: bool) -> None:
-        self.view.problem, self.view.is_away = problem, is_away
+    def _complain(self, problem: str, state: str) -> None:
+        self.view.problem, self.view.problem_state = problem, state
         if time.monotonic() - self._complained_at >= COMPLAIN_EVERY_S:
             self._complained_at = time.monotonic()
             log.warning("flow %s: %s; trying again", self.flow.name, problem)
+
+
+def _problem_state(error: SparkmirrorError) -> str:
+    if isinstance(error, RivalError):
+        return "waiting"
+    return "unreachable" if isinstance(error, ConnectionLostError) else "failing"
 
 
 def _new_topics(before: Landscape | None, now: Landscape) -> Iterable[str]:

@@ -102,7 +102,7 @@ def write_status(path: Path, status: dict[str, Any]) -> None:
 
 def _state(keeper: FlowKeeper) -> str:
     if keeper.view.problem:
-        return "unreachable" if keeper.view.is_away else "failing"
+        return keeper.view.problem_state
     if keeper.view.halt is not None:
         return "halted"
     if keeper.view.landscape is None:

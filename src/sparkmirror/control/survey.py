@@ -17,6 +17,7 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
 from sparkmirror.control.leadership import is_running
+from sparkmirror.control.rival import find_rival
 from sparkmirror.control.survey_rows import (
     Bounds,
     ByHand,
@@ -51,12 +52,16 @@ AT_ONCE = 8  # flows that are asked at the same time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowSurvey:
-    """One flow. `problem`: why there is nothing to show; `leader`: who led last, `running` or not; `halt`: if it is."""
+    """One flow. `problem`: why there is nothing to show; `leader`: who led last, `running` or not; `halt`: if it is.
+
+    `rival`: what is to be said of a MirrorMaker 2 that runs on it.
+    """
 
     flow: str
     leader: Leadership | None = None
     running: bool = False
     halt: Halt | None = None
+    rival: str = ""
     problem: str = ""
     fact: Fact | None = None
     topics: tuple[TopicRow, ...] = ()
@@ -92,10 +97,12 @@ def survey_flow(flow: FlowConfig) -> FlowSurvey:
     leader: Leadership | None = None
     halt: Halt | None = None
     groups: tuple[GroupAge, ...] = ()
+    rival = ""
     try:
         with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
             there = target.fetch_metadata()
             leader, halt = find_leader(target, there, flow)
+            rival = find_rival(target, flow)
             facts = read_facts(target, there, flow)
             groups = read_group_ages(target, there, flow)
             topics, partitions = _collect(flow, source, target, there, facts)
@@ -105,6 +112,7 @@ def survey_flow(flow: FlowConfig) -> FlowSurvey:
             leader=leader,
             running=runs(flow, leader),
             halt=halt,
+            rival=rival,
             problem=str(error),
             groups=groups,
         )
@@ -113,6 +121,7 @@ def survey_flow(flow: FlowConfig) -> FlowSurvey:
         leader=leader,
         running=runs(flow, leader),
         halt=halt,
+        rival=rival,
         fact=facts.get(WHOLE_FLOW),
         topics=topics,
         partitions=partitions,

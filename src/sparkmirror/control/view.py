@@ -17,7 +17,8 @@ class View:
     is accepted.
 
     `ends`: as last heard; `heard_at`: when the source was, `measured_at`: when the keeper last looked, both by the
-    monotonic clock. `is_away`: the problem is that a cluster can't be reached.
+    monotonic clock. `problem_state`: the problem in a word. `rival`: what is to be said of a MirrorMaker 2 that runs on
+    the flow.
     """
 
     landscape: Landscape | None = None
@@ -27,11 +28,12 @@ class View:
     heard_at: float = 0.0
     measured_at: float = 0.0
     problem: str = ""
-    is_away: bool = False
+    problem_state: str = ""
+    rival: str = ""
     halt: Halt | None = None
     accepted: Mapping[Place, Accepted] = field(default_factory=dict)
 
     @property
     def is_active(self) -> bool:
         """Whether this driver is the one to copy, and copying is wanted."""
-        return self.leads and self.halt is None
+        return self.leads and self.halt is None and not self.rival

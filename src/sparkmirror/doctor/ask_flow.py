@@ -64,11 +64,12 @@ class FlowAsker:
         described = self._describe(source, set(remotes))
         asked = Asked(here=here, there=there, configs=described.found, known=self._known_configs(there))
         found = self._ask_topics(tuple(plan_needs(self._flow, plan, asked)), remotes, described)
-        stuck = survey_flow(self._flow).stuck()
+        survey = survey_flow(self._flow)
         return replace(
             found,
             unmatched=tuple(find_unmatched(self._flow, here.topics)),
-            stuck={said: [f"{row.topic}-{row.partition}" for row in rows] for said, rows in stuck.items()},
+            stuck={said: [f"{row.topic}-{row.partition}" for row in rows] for said, rows in survey.stuck().items()},
+            rival=survey.rival,
         )
 
     def _ask_topics(self, needs: tuple[TopicNeed, ...], remotes: Mapping[str, str], described: Described) -> FlowFacts:

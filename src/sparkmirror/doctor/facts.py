@@ -65,6 +65,8 @@ class FlowFacts:
     remotes: Mapping[str, str] = field(default_factory=dict)
     # What of `topics` leads to nothing.
     unmatched: tuple[str, ...] = ()
+    # What is to be said of a MirrorMaker 2 that runs on the flow.
+    rival: str = ""
     # Partitions that stand still, by the reason.
     stuck: Mapping[str, list[str]] = field(default_factory=dict)
     # What follows is by cluster; a cluster that did not answer stands in `problems`.

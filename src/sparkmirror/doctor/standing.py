@@ -1,4 +1,4 @@
-"""Whether partitions stand still. Pure."""
+"""Whether partitions stand still, and whether another mirror runs on the flow. Pure."""
 
 from __future__ import annotations
 
@@ -17,3 +17,9 @@ def judge_standing(facts: FlowFacts) -> Iterator[Verdict]:
         verb = "stands" if len(partitions) == 1 else "stand"
         verdicts.append(judge.fails(f"{some_of(partitions)} {verb} still: {what or said}", cure if what else said))
     return judge.all_or(verdicts, "none stands still")
+
+
+def judge_rival(facts: FlowFacts) -> Iterator[Verdict]:
+    judge = Judge(facts.flow.name, "mirrormaker")
+    said, _, cure = facts.rival.rpartition("; ")
+    return judge.all_or([judge.fails(said, cure)] if said else [], "no MirrorMaker 2 runs on it")

@@ -41,6 +41,7 @@ MADE_ANEW = "the {} topic was deleted and made anew just now"
 BEYOND_LOG = "it has committed offset {}, and the log ends at {}"
 UNREAD = "it stands where that log begins, and may not have read what was removed before"
 OTHERS = "flows from other clusters may write there, too, and where it stands in their records is not known"
+BY_OTHERS = "a MirrorMaker 2 mirrored it so far, and exact offsets are known of what sparkmirror copies"
 NOT_KNOWN = "no exact offsets of that part are known: MirrorMaker 2 copied it, or the offset map was lost"
 
 Place = tuple[str, int]
@@ -293,7 +294,7 @@ def _without_progress(remote: Place, offset: int, end: int, *, is_back: bool) ->
         return Answer(remote, Translated(0))
     if is_back:
         return Answer(remote, None, "the flow that mirrors it has written down nothing")
-    return Answer(remote, None, "nothing of it was mirrored yet")
+    return Answer(remote, None, BY_OTHERS if end else "nothing of it was mirrored yet")
 
 
 def _equal(offset: int, bounds: tuple[int, int] | None) -> Translated:
