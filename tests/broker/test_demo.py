@@ -49,7 +49,7 @@ def processes_of(folder: Path) -> list[str]:
 
 @pytest.mark.timeout(300)
 def test_demo_shows_that_both_sides_are_equal(folder: Path) -> None:
-    demo = start_demo(folder, "--seconds", "5")
+    demo = start_demo(folder, "--seconds", "5", "--quick")
     output, _ = demo.communicate(timeout=290)
     assert demo.returncode == 0, output
     assert re.search(r"[\d,]{6,} records in 3 topics are equal on both sides, offsets too", output), output

@@ -448,6 +448,7 @@ def demo(
     keep: Annotated[
         bool, typer.Option("--keep", help="Leave everything running afterwards, and say where it is, until Ctrl-C.")
     ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Leave the kill and the moving group out.")] = False,
 ) -> None:
     """See it work: two real Kafka clusters here, load, a mirror, and the proof.
 
@@ -455,17 +456,19 @@ def demo(
     headers, nulls), mirrors them to B with Spark and shows end offsets, lag,
     MB/s and latency: from a record's timestamp until a consumer reads it on B.
 
-    Then it stops the load and compares both sides record by record: key, value,
-    headers, timestamp, partition, offset, order. Nothing is left behind.
+    Then it kills the mirror and Spark under load (kill -9), starts them again,
+    and compares both sides record by record: key, value, headers, timestamp,
+    partition, offset, order. At last a consumer group that read on A goes on on
+    B, with the very next record. Nothing is left behind.
 
-    [bold]sparkmirror demo[/bold]                takes about a minute, the first time longer
+    [bold]sparkmirror demo[/bold]                takes two minutes, the first time longer
     [bold]sparkmirror demo --seconds 300[/bold]  takes a longer look
     [bold]sparkmirror demo --keep[/bold]         stays, with A on 127.0.0.1:19092 and B on
                                   127.0.0.1:29092 unless these are taken
 
     Exit code 0: all equal, 1: not, 3: Java or Maven is missing, 130: Ctrl-C.
     """
-    raise typer.Exit(demo_command.demo(demo_command.DemoSettings(seconds=seconds, keep=keep)))
+    raise typer.Exit(demo_command.demo(demo_command.DemoSettings(seconds=seconds, keep=keep, quick=quick)))
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class DemoSettings:
     seconds: int = 30
     keep: bool = False
+    quick: bool = False
 
 
 class Interrupted(KeyboardInterrupt):
@@ -54,6 +55,7 @@ def _show(settings: DemoSettings) -> int:
 
 
 def _run(settings: DemoSettings, screen: Screen) -> int:
+    from sparkmirror.cli.demo.proofs import kill_mirror, move_group  # noqa: PLC0415
     from sparkmirror.cli.demo.stage import set_stage  # noqa: PLC0415
     from sparkmirror.cli.demo.story import catch_up, compare_sides, keep, show_load  # noqa: PLC0415
 
@@ -61,8 +63,12 @@ def _run(settings: DemoSettings, screen: Screen) -> int:
     try:
         stage = set_stage(screen, stack)
         show_load(stage, screen, settings.seconds)
+        if not settings.quick:
+            kill_mirror(stage, screen)
         catch_up(stage, screen)
         equal = compare_sides(stage, screen)
+        if not settings.quick:
+            equal = move_group(stage, screen) and equal
         if settings.keep:
             keep(stage, screen)
     finally:

@@ -31,6 +31,11 @@ class Figures:
             self._gauges[topic.name].add(now - self._last, arrivals.get(topic.remote, Arrivals()))
         self._last = now
 
+    def settle(self) -> None:
+        """The start is over: what comes from here on counts as the whole."""
+        for gauge in self._gauges.values():
+            gauge.settle()
+
     def recent(self) -> list[Row]:
         return make_rows(CODECS, self._ends, {name: gauge.recent() for name, gauge in self._gauges.items()})
 

@@ -81,6 +81,10 @@ class Gauge:
         self._total.add(arrivals)
         self._total_s += seconds
 
+    def settle(self) -> None:
+        """What came so far is left out of the whole."""
+        self._total, self._total_s = Arrivals(), 0.0
+
     def recent(self) -> tuple[float, Arrivals]:
         return self._window_s, merge(arrivals for _, arrivals in self._window)
 

@@ -45,6 +45,10 @@ def properties_text(source: str, target: str) -> str:
         f"{flow}.enabled = true",
         f"{flow}.topics = {', '.join(topic.name for topic in TOPICS)}",
         "tasks.max = 2",
+        "# so that a consumer group can go on on the other side soon",
+        "sync.group.offsets.enabled = true",
+        "sync.group.offsets.interval.seconds = 5",
+        "refresh.groups.interval.seconds = 5",
         "# one broker each",
         "replication.factor = 1",
         "offset.storage.replication.factor = 1",
@@ -56,7 +60,7 @@ def properties_text(source: str, target: str) -> str:
 
 
 class MirrorProcess:
-    """Made early, since brokers use its folder too; started once."""
+    """Made early, since brokers use its folder too; started again after a kill."""
 
     def __init__(self) -> None:
         self.folder = temporary_directory("demo")
@@ -72,6 +76,7 @@ class MirrorProcess:
         self._follower = LogFollower(self.log)
 
     def start(self, source: str, target: str) -> None:
+        self.spark_ui = self.trouble = ""
         self.properties.write_text(properties_text(source, target))
         self._child = self._guard.spawn(self._command(), output=self.log)
 
@@ -96,6 +101,13 @@ class MirrorProcess:
 
     def tail(self) -> str:
         return read_tail(self.log)
+
+    def kill(self) -> None:
+        """As a machine that loses its power: the driver, Spark's JVM and its workers, at once."""
+        if self._child is not None:
+            self._child.end(0.0)
+        end_marked(f"TMPDIR={self.scratch}", 0.0)
+        self._child = None
 
     @property
     def java_flags(self) -> tuple[str, ...]:

@@ -20,6 +20,10 @@ TICK_S = 0.5
 LINE_EVERY_S = 5.0
 CATCH_UP_POLL_S = 0.05
 STANDSTILL_S = 45.0
+WARM_UP_S, WARM_UP_SHARE = (
+    5.0,
+    3,
+)  # at the start, at most so many seconds or a third: JVMs compile, connections are made
 TRICKLE = 0.01  # of the load, with --keep: something to see that fills no disk
 
 
@@ -46,7 +50,8 @@ def _draw(stage: Stage, figures: Figures, screen: Screen, seconds: float) -> Non
             live.update(draw_table(figures.recent(), title, stage.mirror.trouble), refresh=True)
 
         _run_for(stage, figures, seconds, tick)
-        live.update(draw_table(figures.whole(), f"{where}   all {seconds:.0f} s", stage.mirror.trouble), refresh=True)
+        title = f"{where}   {seconds - _warm_up_s(seconds):.0f} s, without the first {_warm_up_s(seconds):.0f} s"
+        live.update(draw_table(figures.whole(), title, stage.mirror.trouble), refresh=True)
 
 
 def _print_lines(stage: Stage, figures: Figures, screen: Screen, seconds: float) -> None:
@@ -63,20 +68,28 @@ def _print_lines(stage: Stage, figures: Figures, screen: Screen, seconds: float)
             screen.line(f"  the mirror says: {trouble}")
 
     _run_for(stage, figures, seconds, tick)
+    screen.line(f"Without the first {_warm_up_s(seconds):.0f} s:")
     for line in plain_table(figures.whole()):
         screen.line(line)
 
 
 def _run_for(stage: Stage, figures: Figures, seconds: float, tick: Callable[[float], None]) -> None:
     began = time.monotonic()
-    elapsed_s = 0.0
+    elapsed_s, is_settled = 0.0, False
     while elapsed_s < seconds:
         time.sleep(min(TICK_S, seconds - elapsed_s))
         elapsed_s = min(seconds, time.monotonic() - began)
         stage.mirror.look()
         stage.load.check()
         figures.update()
+        if not is_settled and elapsed_s >= _warm_up_s(seconds):
+            figures.settle()
+            is_settled = True
         tick(elapsed_s)
+
+
+def _warm_up_s(seconds: float) -> float:
+    return min(WARM_UP_S, seconds / WARM_UP_SHARE)
 
 
 def catch_up(stage: Stage, screen: Screen) -> None:

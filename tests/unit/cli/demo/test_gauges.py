@@ -41,6 +41,15 @@ def test_window_forgets_what_is_older_than_five_seconds() -> None:
     assert (seconds, whole.records, whole.bytes) == (6.0, 6, 600)
 
 
+def test_the_start_is_left_out_of_the_whole() -> None:
+    gauge = Gauge()
+    gauge.add(5.0, arrivals(900))
+    gauge.settle()
+    gauge.add(2.0, arrivals(3))
+    seconds, whole = gauge.whole()
+    assert (seconds, list(whole.latencies_ms)) == (2.0, [3])
+
+
 def test_one_long_tick_is_kept() -> None:
     gauge = Gauge()
     gauge.add(60.0, arrivals(5))
