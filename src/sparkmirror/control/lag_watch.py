@@ -59,7 +59,7 @@ class LagWatch:
                     while self._is_due() and not self._stop.is_set():
                         with contextlib.suppress(SparkmirrorError):  # the keeper says it
                             self._look(source)
-                        self._stop.wait(LOOK_EVERY_S)
+                        self._stop.wait(2 * LOOK_EVERY_S)
 
     def _is_due(self) -> bool:
         """Whether there is something to look at that the keeper can't look at."""

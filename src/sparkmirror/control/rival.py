@@ -17,9 +17,11 @@ from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.groups import GroupState, describe_groups
 from sparkmirror.offsets.internal_topic import InternalRecord, InternalTopic, newest, parse_object
+from sparkmirror.protocol import codes
 from sparkmirror.topology.storage import CONNECTOR, Storage
 
 ANSWER_S = 5.0
+GROUPS_TOPIC = "__consumer_offsets"
 WORKERS = "connect"  # the protocol type of their group
 _TASK = re.compile(rf"status-task-{CONNECTOR}-\d+".encode())
 
@@ -37,12 +39,14 @@ def find_rival(target: Cluster, flow: FlowConfig) -> str:
 
 
 def _find(target: Cluster, flow: FlowConfig) -> str:
+    storage = Storage.of(flow)
+    there = target.fetch_metadata([GROUPS_TOPIC, storage.status]).topics
+    # To ask for a group's coordinator would have the brokers make the topic of groups.
+    if {name for name, info in there.items() if info.error != codes.UNKNOWN_TOPIC_OR_PARTITION} != there.keys():
+        return ""
     group = worker_group(flow)
     state = describe_groups(target, [group], deadline_s=ANSWER_S).get(group)
     if not isinstance(state, GroupState) or state.protocol_type != WORKERS or not state.members:
-        return ""
-    storage = Storage.of(flow)
-    if storage.status not in target.fetch_metadata([storage.status]).topics:
         return ""
     topic = InternalTopic(target, storage.status, partitions=storage.status_partitions, replication_factor=-1)
     if not has_running_task(newest(topic.read())):

@@ -48,6 +48,7 @@ from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 
 AT_ONCE = 8  # flows that are asked at the same time
+SETTLE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,12 +139,20 @@ def _collect(
 ) -> tuple[tuple[TopicRow, ...], tuple[PartitionRow, ...]]:
     here = source.fetch_metadata()
     pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(flow)).pairs
-    bounds = _fetch_bounds(source, here, target, there, pairs)
-    progress = read_progress(target, there, flow)
-    topics = add_by_hand(assemble_topics(pairs, facts), read_by_hand(target, there, flow))
     remotes = {pair.topic: pair.remote for pair in pairs if pair.present}
-    others = find_others(read_ids(remotes, here, there), progress, facts)
-    return topics, assemble_partitions(pairs, bounds, progress, facts, flow.read_committed, others)
+
+    def assemble() -> tuple[PartitionRow, ...]:
+        bounds = _fetch_bounds(source, here, target, there, pairs)
+        progress = read_progress(target, there, flow)
+        others = find_others(read_ids(remotes, here, there), progress, facts)
+        return assemble_partitions(pairs, bounds, progress, facts, flow.read_committed, others)
+
+    rows = assemble()
+    known = set(facts.values())
+    if any(row.fact is not None and row.fact not in known for row in rows):
+        time.sleep(SETTLE_S)  # a leader that was elected just now may say less than it holds
+        rows = assemble()
+    return add_by_hand(assemble_topics(pairs, facts), read_by_hand(target, there, flow)), rows
 
 
 def _fetch_bounds(
