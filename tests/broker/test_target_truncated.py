@@ -247,7 +247,7 @@ def test_where_nothing_is_left_to_compare_it_stops_by_name_until_the_offset_is_s
     mirrored.write(110, 120)
     stopped = mirrored.copy(TRANSLATED, seconds=5.0)
     assert [" stopped position-unknown: 10 records of the source" in fact for fact in stopped.facts] == [True]
-    assert "or set the flow's offset" in stopped.facts[0]
+    assert "or sparkmirror offsets set says where to go on" in stopped.facts[0]
     mirrored.hints = {(mirrored.topic, 0): Standing(110, target_end=AS_SET)}
     assert mirrored.copy(TRANSLATED).facts == []
     assert mirrored.values == [b"%d" % i for i in [*range(100), *range(110, 120)]]

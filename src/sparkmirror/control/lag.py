@@ -64,6 +64,11 @@ def find_lag(end: Ends, told: Standing | None, fact: Fact | None) -> int:
     return max(0, end.source - find_stand(end, told, fact))
 
 
+def last_known(lag: int, *, is_deaf: bool) -> int | None:
+    """`is_deaf`: the source can't be asked. What waited then still waits; that nothing does is not known."""
+    return None if is_deaf and lag == 0 else lag
+
+
 def merge_ends(known: Mapping[Place, Ends], fresh: Mapping[Place, Ends]) -> dict[Place, Ends]:
     """What could not be asked this time is as it was."""
     return {**known, **fresh}

@@ -12,7 +12,7 @@ from typing import Any
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
-from sparkmirror.control.lag import find_lag, find_stand, sum_lags
+from sparkmirror.control.lag import find_lag, find_stand, last_known, sum_lags
 from sparkmirror.control.lag_watch import OLD_S
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log import timestamp
@@ -28,7 +28,8 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
     """`hints`: what tasks told last. Lags are null where they are not known (`control/lag.py`)."""
     view = keeper.view
     facts = ledger.facts(keeper.flow.name)
-    ends = view.ends or {}
+    ends, heard_s = view.ends or {}, time.monotonic() - view.heard_at
+    is_deaf = bool(view.problem) and heard_s >= OLD_S
     partitions: list[dict[str, Any]] = []
     for p in view.landscape.partitions if view.landscape else ():
         place = (p.topic, p.partition)
@@ -41,7 +42,7 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
                 "target_topic": p.remote,
                 "source_end": max(end.source, find_stand(end, told, fact)) if end else None,
                 "target_end": max(end.target, told.target_end if told else 0) if end else None,
-                "lag": find_lag(end, told, fact) if end else None,
+                "lag": last_known(find_lag(end, told, fact), is_deaf=is_deaf) if end else None,
                 "state": fact.kind if fact and fact.kind != NOTED else "copying",
                 "error": fact.said if fact else "",
             }
@@ -51,7 +52,7 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
         "state": _state(keeper),
         "problem": view.problem,
         "lag": sum_lags([p["lag"] for p in partitions]) if view.landscape else None,
-        "source_heard_seconds_ago": round(time.monotonic() - view.heard_at, 1) if view.heard_at else None,
+        "source_heard_seconds_ago": round(heard_s, 1) if view.heard_at else None,
         "bytes_per_second": round(ledger.rate(keeper.flow.name)),
         "failed": sum(1 for p in partitions if p["state"] == STOPPED),
         "partitions": partitions,

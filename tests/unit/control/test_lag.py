@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkmirror.control.lag import Ends, count_missing, find_lag, merge_ends, move_sources, sum_lags
+from sparkmirror.control.lag import Ends, count_missing, find_lag, last_known, merge_ends, move_sources, sum_lags
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
@@ -41,6 +41,12 @@ def test_a_side_that_is_away_keeps_what_was_last_heard_of_it() -> None:
     grown = move_sources(known, {PLACE: 310}, {PLACE: 310})
     assert grown == {PLACE: Ends(310, 310, 10), ("u", 0): Ends(5, 5, 5)}
     assert merge_ends(grown, {("u", 0): Ends(6, 6, 5)})[PLACE].lag == 300
+
+
+def test_a_lag_of_0_is_not_known_while_the_source_can_not_be_asked() -> None:
+    assert last_known(0, is_deaf=False) == 0
+    assert last_known(0, is_deaf=True) is None
+    assert last_known(20, is_deaf=True) == 20
 
 
 def test_a_sum_is_never_0_where_a_lag_is_not_known() -> None:
