@@ -78,6 +78,15 @@ def _who_leads(survey: FlowSurvey) -> str:
     return f"{leader} leads{since}"
 
 
+def _last_seen(survey: FlowSurvey) -> str:
+    """What was missing when somebody could still tell; empty if the clusters answer, or nobody did."""
+    seen = survey.leader.seen if survey.leader else None
+    if not survey.problem or seen is None:
+        return ""
+    missing = sum(seen.lag.values()) + seen.more
+    return f"{missing:,} records were missing when both sides were last compared, {timestamp(seen.at_ms / 1000)}"
+
+
 def topic_line(row: TopicRow) -> str:
     way = f"{row.topic} -> {row.target_topic}" if row.target_topic else row.topic
     return way + (f": {_fact_text(row.fact)}" if row.fact else "") + _by_hand(row)
@@ -131,6 +140,7 @@ def plain(surveys: Sequence[FlowSurvey], now: float) -> Iterator[str]:
             yield f"  {survey.rival}"
         if survey.problem:
             yield f"  {one_line(survey.problem)}"
+            yield from (f"  {line}" for line in [_last_seen(survey)] if line)
         elif not survey.topics:
             yield "  no topic of the source matches"
         if survey.fact:
@@ -160,6 +170,7 @@ def draw(surveys: Sequence[FlowSurvey], room: int, now: float) -> Iterator[Rende
             yield Text(f"  {survey.rival}", style="bold red")
         if survey.problem:
             yield Text(f"  {one_line(survey.problem)}", style="red")
+            yield from (Text(f"  {line}", style="red") for line in [_last_seen(survey)] if line)
         elif not survey.topics:
             yield Text("  no topic of the source matches", style="yellow")
         if survey.fact:

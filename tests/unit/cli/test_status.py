@@ -13,6 +13,7 @@ from sparkmirror.control.survey_document import survey_document
 from sparkmirror.control.survey_rows import Bounds, GroupAge, PartitionRow, TopicRow
 from sparkmirror.offsets.claims import Leadership
 from sparkmirror.offsets.halts import Halt
+from sparkmirror.offsets.seen import Seen
 from sparkmirror.topology.acls import ALLOW, READ, Grant
 from sparkmirror.topology.fact import Fact
 
@@ -187,3 +188,17 @@ def test_a_halted_flow_says_by_whom_and_what_lets_it_go_on() -> None:
     assert list(plain([halted], 0.0))[1] == said
     assert exit_code([halted]) == 1
     assert survey_document([halted], 3.0)["flows"][0]["halt"] == {"by": "ops@h", "why": "failover", "since": SINCE}
+
+
+def test_while_a_cluster_is_away_what_was_missing_before_is_said_with_its_time() -> None:
+    leader = replace(LEADER, seen=Seen(1_000, {("t", 0): 12, ("t", 1): 30}, more=8))
+    shown = list(plain([replace(AWAY, leader=leader)], NOW))
+    assert f"  50 records were missing when both sides were last compared, {SINCE}" in shown
+    assert not any("were missing" in line for line in plain([replace(WELL, leader=leader)], NOW))
+
+
+def test_a_mirrormaker_that_still_runs_is_said_and_is_not_well() -> None:
+    survey = replace(WELL, rival="a MirrorMaker 2 still mirrors A->B; stop it")
+    assert "  a MirrorMaker 2 still mirrors A->B; stop it" in list(plain([survey], NOW))
+    assert exit_code([survey]) == 1
+    assert survey_document([survey], NOW)["flows"][0]["rival"] == survey.rival
