@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sparkmirror.cli.status import exit_code
 from sparkmirror.config.mirror import load_mirror_config
+from sparkmirror.control.flow_plan import plan_flow
 from sparkmirror.control.status import flow_status
+from sparkmirror.control.survey import survey_flow
 from sparkmirror.copy.lease import CONTINUE
 from sparkmirror.doctor.examine import examine_clusters
 from tests.conftest import Pair
-from tests.support.command import run_command
 from tests.support.flows import write_flow
 from tests.support.kafka_client import await_condition, create_topic, produce, read_all
 from tests.support.local_mirror import LocalMirror, mirroring
@@ -44,19 +45,18 @@ def test_in_an_idle_topic_it_is_said_before_anything_is_appended_behind_it(
     pair: Pair, topic: str, tmp_path: Path
 ) -> None:
     with copied(pair, topic, tmp_path) as (mirror, remote):
-        assert run_command("status", str(mirror.file)).returncode == 0
+        assert exit_code([survey_flow(mirror.flow)]) == 0
         woken: list[bool] = []
         mirror.keeper._changed = lambda: woken.append(True)
         write(pair.target, remote, 1, b"foreign")
-        shown = run_command("status", str(mirror.file))
-        assert shown.returncode == 1 and "foreign-writer: somebody else wrote" in shown.stdout
+        shown = survey_flow(mirror.flow)
+        assert exit_code([shown]) == 1 and [said.split(":")[0] for said in shown.stuck()] == ["foreign-writer"]
         await_condition(lambda: bool(woken), "tasks that begin anew", 20)
         mirror.round()
         assert names(mirror) == {1: "foreign-writer"}
 
-        planned = run_command("plan", str(mirror.file), "--json")
-        steps = [s for s in json.loads(planned.stdout)["flows"][0]["steps"] if s["refusal"]]
-        assert planned.returncode == 1 and [(s["topic"], s["values"]) for s in steps] == [(remote, {"partitions": [1]})]
+        refused = [step for step in plan_flow(mirror.flow).steps if step.refusal]
+        assert [(step.topic, step.values) for step in refused] == [(remote, {"partitions": [1]})]
         failed = [v for v in examine_clusters(load_mirror_config(mirror.file)) if v.level == "FAIL"]
         assert [(v.check, v.said.split(":")[1].strip()) for v in failed] == [("partitions", "foreign-writer")]
         assert failed[0].cure.startswith("sparkmirror accept goes on behind them")

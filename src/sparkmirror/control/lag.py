@@ -47,15 +47,15 @@ class Ends:
 def find_stand(end: Ends, told: Standing | None, fact: Fact | None) -> int:
     """The source offset that comes next. `told`: what the copy said last.
 
-    What stands in the target of a partition that stopped need not be ours, and may be less than was told. While it
-    waits for the target, the log's end is older than what was told.
+    What stands in the target of a partition that stopped, or behind what the source has, need not be ours; and it may
+    be less than was told. While it waits for the target, the log's end is older than what was told.
     """
     if told is None:
         return end.measured
     if told.target_end < 0:  # a MirrorMaker 2 or an operator told it, and the target's offsets are their own
         return told.next_offset
     kind = fact.kind if fact else ""
-    if kind == STOPPED:
+    if kind == STOPPED or (not told.translated and end.target > end.source_high):
         return min(end.measured, told.next_offset)
     return told.next_offset if kind == WAITING else max(end.measured, told.next_offset)
 

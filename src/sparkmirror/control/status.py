@@ -12,7 +12,7 @@ from typing import Any
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
-from sparkmirror.control.lag import find_lag, find_stand, last_known, sum_lags
+from sparkmirror.control.lag import find_lag, last_known, sum_lags
 from sparkmirror.control.lag_watch import OLD_S
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log import timestamp
@@ -40,7 +40,7 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
                 "topic": p.topic,
                 "partition": p.partition,
                 "target_topic": p.remote,
-                "source_end": max(end.source, find_stand(end, told, fact)) if end else None,
+                "source_end": max(end.source, told.next_offset if told else 0) if end else None,
                 "target_end": max(end.target, told.target_end if told else 0) if end else None,
                 "lag": last_known(find_lag(end, told, fact), is_deaf=is_deaf) if end else None,
                 "state": fact.kind if fact and fact.kind != NOTED else "copying",

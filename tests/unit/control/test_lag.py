@@ -24,7 +24,8 @@ PLACE = ("t", 0)
         (Ends(400, 400, 10), Standing(100, 99, 100), WAITING, 300),
         # Somebody else wrote into the target: its end is not ours.
         (Ends(110, 110, 111), Standing(10, 9, 10), STOPPED, 100),
-        (Ends(110, 110, 111), Standing(10, 9, 10), NOTED, 0),
+        (Ends(110, 110, 111), Standing(10, 9, 10), "", 100),
+        (Ends(110, 110, 110), Standing(10, 9, 10), NOTED, 0),
         # The target lost what was told to be there.
         (Ends(110, 110, 50), Standing(110, 109, 110), STOPPED, 60),
         # Offsets differ; a MirrorMaker 2 said the source's alone.
