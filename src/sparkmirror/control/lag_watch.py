@@ -49,7 +49,7 @@ class LagWatch:
         self._stop.set()
         if self._source is not None:
             self._source.end()
-        self.part.end(1.0)
+        self.part.end(0.2)
 
     def _run(self) -> None:
         while not self._stop.wait(LOOK_EVERY_S):
