@@ -323,7 +323,8 @@ class FlowKeeper:
                 if time.monotonic() - self._written_at >= flush_s:
                     self.write_progress()
                 self._refresh_progress()
-                self._heed_rival()
+                if self.view.halt is None:  # a halted flow comes to rest whoever else runs
+                    self._heed_rival()
                 if halt := self.view.halt:
                     next_look = 0.0  # as soon as it goes on
                     self._halted_for = halt.number
