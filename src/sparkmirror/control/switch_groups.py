@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sparkmirror.config.model import FlowConfig
@@ -12,6 +12,7 @@ from sparkmirror.control.switch_report import MOVED, REFUSED, SHORT, TO_MOVE, Mo
 from sparkmirror.errors import BrokerError
 from sparkmirror.groups.rules import Moved, plan_checkpoints
 from sparkmirror.groups.translator import Translator
+from sparkmirror.groups.work import NOTHING_OF
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets, why_uncommitted
 from sparkmirror.net.groups import GroupState, describe_groups, list_groups
@@ -60,7 +61,7 @@ def read_wanted(here: Cluster, translator: Translator, groups: Sequence[str], me
         if isinstance(offsets, BrokerError):
             wanted.failed[group] = str(offsets)
         elif rows := list(_translate(group, offsets, translator, merged)):
-            wanted.rows[group] = _lowest(rows)
+            wanted.rows[group] = join_places(rows, translator.origins)
     wanted.members = find_members(_states(here, list(wanted.rows), wanted.failed), here.address.alias)
     return wanted
 
@@ -88,13 +89,29 @@ def _translate(
         )
 
 
-def _lowest(rows: Sequence[MoveRow]) -> list[MoveRow]:
-    """Where topics are merged several places become one: from the first of them on nothing is missed."""
-    places: dict[Place, int] = {}
+def join_places(rows: Sequence[MoveRow], origins: Mapping[Place, Collection[Place]]) -> list[MoveRow]:
+    """Where topics are merged several places become one: from the first of them on nothing is missed. All of them must
+    be told, since of one that is not anything could be. `origins`: what was merged into one place.
+    """
+    told: dict[Place, set[Place]] = {}
+    lowest: dict[Place, int] = {}
+    unknown = {row.target: f"of {row.topic}-{row.partition}: {row.why}" for row in rows if row.wanted is None}
     for row in rows:
         if row.wanted is not None:
-            places[row.target] = min(row.wanted, places.get(row.target, row.wanted))
-    return [row if row.wanted is None else replace(row, wanted=places[row.target]) for row in rows]
+            told.setdefault(row.target, set()).add((row.topic, row.partition))
+            lowest[row.target] = min(row.wanted, lowest.get(row.target, row.wanted))
+    for target, places in told.items():
+        for place in sorted(set(origins.get(target, ())) - places):
+            unknown.setdefault(target, NOTHING_OF.format(*place, *target))
+    return [_join(row, lowest, unknown) for row in rows]
+
+
+def _join(row: MoveRow, lowest: Mapping[Place, int], unknown: Mapping[Place, str]) -> MoveRow:
+    if row.wanted is None:
+        return row
+    if row.target in unknown:
+        return replace(row, wanted=None, is_short=False, why=unknown[row.target])
+    return replace(row, wanted=lowest[row.target])
 
 
 def read_last_known(
