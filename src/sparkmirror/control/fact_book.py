@@ -100,7 +100,7 @@ class FactBook:
             self._stops.facts[place] = before
         is_known = self._waits.put(place, _cause(error) if kind == WAITING else "")
         if is_news:
-            level = logging.DEBUG if is_known else _LEVELS[kind]
+            level = logging.DEBUG if kind == WAITING and is_known else _LEVELS[kind]
             log.log(level, "flow %s: %s %s: %s", self._flow, place_text(place), kind, fact.said)
 
     def note_going_on(self, place: Place) -> None:

@@ -34,8 +34,9 @@ def test_partitions_that_wait_for_one_broker_are_one_warning_and_one_end(caplog:
         book.note_trouble(("u", 0), WAITING, "target: NOT_LEADER_OR_FOLLOWER", "10:02")
         for partition in (0, 1, 2):
             book.note_going_on(("t", partition))
-        book.note_trouble(("t", 1), WAITING, "h:1 closed the connection", "10:03")
-        book.note_trouble(("t", 2), STOPPED, "gap: 1..2", "10:03")
+        for partition in (1, 2):
+            book.note_trouble(("t", partition), WAITING, "h:1 closed the connection", "10:03")
+        book.note_trouble(("t", 2), STOPPED, "gap: 1..2", "10:03")  # while another waits on
     assert [r.getMessage() for r in caplog.records] == [
         "flow A->B: t-0 waiting: h:1 closed the connection",
         "flow A->B: u-0 waiting: target: NOT_LEADER_OR_FOLLOWER",
