@@ -142,7 +142,7 @@ def test_a_keeper_goes_on_after_an_error_that_nobody_expected(
         before = keeper.view.landscape
         await_condition(lambda: keeper.view.landscape is not before and not keeper.view.problem, "a later look", 20)
         assert keeper.view.leads
-        assert [p.state for p in keeper.parts] == ["failing", "well"]
+        assert [p.state for p in keeper.parts] == ["failing", "well", "well"]
         await_condition(lambda: ledger.facts(flow.name)[WHOLE_FLOW].name == "part-failing", "the fact", 20)
     assert "Traceback" in caplog.text
 
@@ -162,7 +162,7 @@ def test_who_has_ended_opens_no_connection_any_more(pair: Pair, tmp_path: Path) 
                 cluster.fetch_metadata()
         await_condition(lambda: all(p.end(0.0) for p in keeper.parts), "the end of its threads", 20)
         assert not any(cluster._channels for cluster in clusters)
-        assert [p.state for p in keeper.parts] == ["well", "well"]
+        assert [p.state for p in keeper.parts] == ["well", "well", "well"]
 
 
 def lose(pair: Pair, topic: str) -> None:
