@@ -18,7 +18,11 @@ from tests.support.flows import write_flow
 from tests.support.kafka_client import await_condition, create_topic, produce, read_all
 from tests.support.local_mirror import LocalMirror, mirroring
 
-OFTEN = {"refresh.topics.interval.seconds": "0.3", "replication.internal.topic.replication.factor": "1"}
+OFTEN = {
+    "refresh.topics.interval.seconds": "0.3",
+    "replication.internal.topic.replication.factor": "1",
+    "emit.heartbeats.enabled": "false",  # they would stand on the shared target
+}
 
 
 def write(servers: str, topic: str, partition: int, *values: bytes) -> None:

@@ -368,6 +368,7 @@ def test_a_group_that_moved_gets_its_exact_place_back(pair: Pair, topic: str, tm
             "replication.factor": "1",
             "offset.storage.replication.factor": "1",
             "offsets.preserve": "never",
+            "heartbeats.replication.enabled": "false",  # other tests' heartbeats would stand on the shared source
             "groups": topic,
             **KEYS,
         }.items()
