@@ -67,8 +67,7 @@ class PositionFinder:
     def find(self, places: list[Place]) -> Iterator[dict[int, Found]]:
         """By index into `places`: a position, the fact that forbids one, or what has to be waited for.
 
-        First all that stand as they were left, together; then each of the others, whose logs have to be read; those
-        that others write to come last, since there may be much to read.
+        First all but those that others write to, too, and that are not as they were left: there may be much to read.
         """
         errors: dict[tuple[str, int], int] = {}
         states = self._describe(places, errors)
@@ -92,9 +91,9 @@ class PositionFinder:
             said = codes.name_of(errors[key]) if key in errors else "nothing"
             return f"the target's leader says {said} of our producer"
 
-        slow = {i for i, place in enumerate(places) if i in states and not _is_as_known(place, states[i])}
+        slow = {i for i, p in enumerate(places) if p.is_shared and i in states and not _is_as_known(p, states[i])}
         yield {index: find_at(index) for index in range(len(places)) if index not in slow}
-        for index in sorted(slow, key=lambda i: places[i].is_shared):
+        for index in sorted(slow):
             yield {index: find_at(index)}
 
     def _try(self, place: Place, decide: Callable[[], Position]) -> Found:
