@@ -173,8 +173,8 @@ def accept(
     [bold]sparkmirror accept mm2.properties orders:0[/bold]
     [bold]sparkmirror accept mm2.properties orders --flow 'A->B' --yes[/bold]
 
-    Exit code 0: all go on, 1: one still stands, or nobody runs the flow,
-    2: wrong use, 3: a cluster can't be reached.
+    Exit code 0: all go on, 1: one still stands, 2: wrong use, or nobody runs the
+    flow, or it is halted, 3: a cluster can't be reached.
     """
     from sparkmirror.cli import accept as accept_command  # noqa: PLC0415 - Kafka's schemas only when needed
 
@@ -199,8 +199,8 @@ def remirror(
 
     [bold]sparkmirror remirror mm2.properties orders[/bold]
 
-    Exit code 0: it is mirrored anew, 1: it stands still, or nobody runs the flow,
-    2: wrong use, 3: a cluster can't be reached.
+    Exit code 0: it is mirrored anew, 1: it stands still, 2: wrong use, or nobody
+    runs the flow, or it is halted, 3: a cluster can't be reached.
     """
     from sparkmirror.cli import accept as accept_command  # noqa: PLC0415 - Kafka's schemas only when needed
 
