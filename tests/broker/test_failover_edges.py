@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import OFFSET_INVALID
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control import switch
 from sparkmirror.control.switch import Order, Switch
-from sparkmirror.control.switch_report import MOVED, SHORT
+from sparkmirror.control.switch_report import AHEAD, MOVED, SHORT, UNKNOWN
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.claims import Claims, read_leader, write_halt
 from sparkmirror.offsets.halts import Halt
@@ -27,6 +28,7 @@ from tests.support.group_rounds import KEYS, commit
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, topics, total
 from tests.support.leases import address
 from tests.support.local_mirror import mirroring
+from tests.support.source_logs.log_start import remove_records
 
 IDENTITY = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
 AT_ONCE, FORCED = Order(wait_s=0), Order(wait_s=0, force=True)
@@ -213,6 +215,68 @@ def test_without_the_source_what_stands_still_is_named_and_holds_groups_back(
     assert not report.is_whole and [row.why.split(":")[0] for row in report.missing] == ["foreign-writer"]
     assert states(report) == [SHORT]
     assert committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): 10}
+
+
+@pytest.mark.parametrize("preserve", ["auto", "never"])
+def test_without_the_source_no_group_is_put_before_the_targets_first_record(
+    pair: Pair, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preserve: str
+) -> None:
+    """With auto.offset.reset=latest it would skip all that the target holds."""
+    monkeypatch.setattr(switch, "TRIES_S", 0.0)
+    create_topic(pair.source, topic, 1)
+    write(pair.source, topic, 10)
+    commit(pair.source, topic, {(topic, 0): 3})
+    keys = (
+        KEYS | IDENTITY | {"groups": f"{topic}.*", "offsets.preserve": preserve, "sync.group.offsets.enabled": "false"}
+    )
+    file = write_flow(tmp_path, pair.source, pair.target, topic, keys)
+    with mirroring(file) as mirror, groups_of(mirror) as groups:
+        mirror.await_topics(1)
+        mirror.catch_up(topic)
+        groups.round()
+    remove_records(pair.target, topic, 6)
+    report = run_failover(without_source(mirror.flow), AT_ONCE)
+    assert [(row.offset, row.wanted, row.state) for row in report.moves] == [(3, 6, MOVED)]
+    assert committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): 6}
+
+
+def test_without_the_source_checkpoints_of_a_topic_that_was_made_anew_move_nobody(
+    pair: Pair, topic: str, flow: FlowConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(switch, "TRIES_S", 0.0)
+    commit(pair.source, topic, {(topic, 0): 5})
+    with mirroring(tmp_path / "mm2.properties") as mirror, groups_of(mirror) as groups:
+        mirror.await_topics(1)
+        groups.round()
+    delete_topic(pair.target, topic)
+    await_condition(lambda: topic not in topics(pair.target), "its end")
+    create_topic(pair.target, topic, 1)
+    write(pair.target, topic, 8)
+    report = run_failover(without_source(flow), AT_ONCE)
+    assert states(report) == [UNKNOWN] and "target topic was deleted and made anew" in report.moves[0].why
+    assert not report.is_whole and committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): OFFSET_INVALID}
+
+
+def test_a_group_that_has_read_on_there_is_not_taken_for_one_that_was_reset(
+    pair: Pair, topic: str, flow: FlowConfig, tmp_path: Path
+) -> None:
+    """A failover with `rewind`, by the checkpoints: as each round does."""
+    file = tmp_path / "mm2.properties"
+    file.write_text(f"{file.read_text()}sync.group.offsets.rewind = true\n")
+    read_on, reset = f"{topic}-1", f"{topic}-2"
+    for group in (read_on, reset):
+        commit(pair.source, group, {(topic, 0): 4})
+    with mirroring(file) as mirror, groups_of(mirror) as groups:
+        mirror.await_topics(1)
+        groups.round()
+    commit(pair.target, read_on, {(topic, 0): 7})
+    commit(pair.source, reset, {(topic, 0): 2})
+    report = run_failover(mirror.flow, AT_ONCE)
+    assert {row.group: (row.before, row.wanted, row.state) for row in report.moves} == {
+        read_on: (7, 4, AHEAD),
+        reset: (4, 2, MOVED),
+    }
+    assert committed(pair.target, read_on, [(topic, 0)]) == {(topic, 0): 7}
 
 
 @pytest.mark.long

@@ -1,8 +1,9 @@
 """Settings and rights of remote topics on real brokers under random changes on both sides, one after the other.
 
 The source changes, somebody changes the target by hand, topics are deleted and made anew on either side, drivers come
-and go with files that leave out other configurations. What was set or taken away by hand stays, the rest follows the
-source, and nobody is let in whom the source does not let in. SEED and STEPS as you like.
+and go with files that leave out other configurations or topics and name remote topics otherwise. What was set or taken
+away by hand stays, the rest follows the source, and nobody is let in whom the source does not let in to all that a
+remote topic holds. SEED and STEPS as you like.
 """
 
 from __future__ import annotations
@@ -47,7 +48,6 @@ OFTEN = {
     "sync.topic.configs.interval.seconds": "0.2",
     "sync.topic.acls.interval.seconds": "0.2",
     "sync.topic.acls.prefixed.enabled": "true",
-    "replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy",
     "heartbeats.replication.enabled": "false",
     "on.recreate": "continue",
 }
@@ -57,6 +57,9 @@ VALUES: dict[str, tuple[str | None, ...]] = {
     "flush.ms": ("1000", "2000", None),
 }
 MIRRORED, OWN = ("t-one", "t-two"), "t-own"  # the last is the target's alone
+# Names stay; each topic goes into the other one's remote topic; all else is a separator behind the alias.
+SAME, SWAPPED = "same", "swapped"
+POLICY = "org.apache.kafka.connect.mirror.{}ReplicationPolicy"
 OPERATIONS = (AclOperation.READ, AclOperation.DESCRIBE, AclOperation.ALL, AclOperation.WRITE)
 
 Settings = dict[str, str | None]
@@ -71,110 +74,141 @@ def guarded() -> Iterator[Pair]:
         yield Pair(a, b)
 
 
+@dataclass(frozen=True)
+class File:
+    """What a driver is started with: `excluded` configuration, topic that is `left_out`, names on the target."""
+
+    excluded: str = ""
+    left_out: str = ""
+    names: str = SAME
+
+    def remotes(self, alias: str) -> dict[str, str]:
+        """Source topic -> remote topic."""
+        named = {SAME: {t: t for t in MIRRORED}, SWAPPED: dict(zip(MIRRORED, reversed(MIRRORED), strict=True))}
+        found = named.get(self.names) or {topic: f"{alias}{self.names}{topic}" for topic in MIRRORED}
+        return {topic: remote for topic, remote in found.items() if topic != self.left_out}
+
+    def keys(self) -> dict[str, str]:
+        keys = {
+            "config.properties.exclude": f"min\\\\.insync\\\\.replicas, {self.excluded or 'nothing'}",
+            "topics.exclude": self.left_out or "nothing",
+            "replication.policy.class": POLICY.format("Identity" if self.names in (SAME, SWAPPED) else "Default"),
+        }
+        if self.names == SWAPPED:
+            keys["topics.map"] = ",".join(f"{topic}:{remote}" for topic, remote in self.remotes("").items())
+        elif self.names != SAME:
+            keys["replication.policy.separator"] = self.names
+        return keys
+
+
 @dataclass
-class Topic:
-    """What both sides have, and what is by hand. `left`: what an excluded one was like when it was left out."""
+class Remote:
+    """A topic of the target: what it has, had after the last look, and what is by hand.
+
+    `source_ids`: of each configuration, the number of the source topic of the last look. `origins`: the source topics
+    that the mirror was ever to write into it.
+    """
 
     name: str
-    source: Settings = field(default_factory=lambda: dict.fromkeys(VALUES))
     target: Settings = field(default_factory=lambda: dict.fromkeys(VALUES))
+    last: Settings = field(default_factory=lambda: dict.fromkeys(VALUES))
     by_hand: set[str] = field(default_factory=set)
-    left: Settings = field(default_factory=dict)
+    source_ids: dict[str, int] = field(default_factory=dict)
+    origins: set[str] = field(default_factory=set)
 
-    def follow(self, excluded: str) -> None:
+    def follow(self, source: Settings, source_id: int, excluded: str) -> None:
+        """As a look of the mirror must leave it."""
         for name in VALUES:
-            if name != excluded and name not in self.by_hand:
-                self.target[name] = self.source[name]
-
-    def include(self, name: str) -> None:
-        """As if somebody had just changed it, if somebody has."""
-        if name in self.left and self.target[name] != self.left.pop(name):
-            self.note_by_hand(name)
-
-    def note_by_hand(self, name: str) -> None:
-        self.by_hand.discard(name)
-        if self.target[name] != self.source[name]:
-            self.by_hand.add(name)
+            is_anew = self.source_ids.setdefault(name, source_id) != source_id
+            if name == excluded:
+                continue
+            is_changed = self.target[name] != self.last[name]
+            if is_changed:
+                self.by_hand.discard(name)
+            if (is_changed or is_anew) and self.target[name] != source[name]:
+                self.by_hand.add(name)
+            if name not in self.by_hand:
+                self.target[name] = source[name]
+            self.last[name], self.source_ids[name] = self.target[name], source_id
 
 
 class Story:
     def __init__(self, pair: Pair, folder: Path) -> None:
         self.pair = pair
         self.chance = random.Random(SEED)
-        self.topics = {name: Topic(name) for name in MIRRORED}
-        self.excluded = ""
-        self.file = write_flow(folder, pair.source, pair.target, ".*", OFTEN)
+        self.sources: dict[str, Settings] = {name: dict.fromkeys(VALUES) for name in MIRRORED}
+        self.source_ids = dict.fromkeys(MIRRORED, 0)
+        self.remotes: dict[str, Remote] = {}
+        self.plan = File()
+        self.path = write_flow(folder, pair.source, pair.target, ".*", OFTEN)
+        self.head = self.path.read_text()
+        self.alias = self.head.partition("=")[2].partition(",")[0].strip()
         self._stack = contextlib.ExitStack()
         self.mirror: LocalMirror
         self.taken: set[AclBinding] = set()
         self.counts: dict[str, int] = {}
+        self.mixed = 0
         for name in MIRRORED:
             create_topic(pair.source, name, 1)
         create_topic(pair.target, OWN, 1)
 
+    @property
+    def active(self) -> dict[str, str]:
+        return self.plan.remotes(self.alias)
+
     def begin(self) -> None:
-        keys = f"config.properties.exclude = min\\\\.insync\\\\.replicas, {self.excluded or 'nothing'}\n"
-        lines = [line for line in self.file.read_text().splitlines(keepends=True) if "properties.exclude" not in line]
-        self.file.write_text("".join(lines) + keys)
-        self.mirror = self._stack.enter_context(mirroring(self.file))
-        await_condition(lambda: set(MIRRORED) <= set(topics(self.pair.target)), "the topics")
+        self.path.write_text(self.head + "".join(f"{key} = {value}\n" for key, value in self.plan.keys().items()))
+        self.mirror = self._stack.enter_context(mirroring(self.path))
+        await_condition(lambda: {*self.active.values()} <= set(topics(self.pair.target)), "the topics")
 
     def end(self) -> None:
         self._stack.close()
 
     # -- what happens
 
-    def set_source(self, topic: Topic) -> None:
-        name, value = self._draw()
-        topic.source[name] = value
-        change_configs(self.pair.source, topic.name, {name: value})
+    def set_source(self) -> None:
+        topic, (name, value) = self.chance.choice(MIRRORED), self._draw()
+        self.sources[topic][name] = value
+        change_configs(self.pair.source, topic, {name: value})
 
-    def set_target(self, topic: Topic) -> None:
-        name, value = self._draw()
-        is_news, topic.target[name] = topic.target[name] != value, value
-        change_configs(self.pair.target, topic.name, {name: value})
-        if is_news and name != self.excluded:
-            topic.note_by_hand(name)
+    def set_target(self) -> None:
+        remote, (name, value) = self.chance.choice(list(self.remotes.values())), self._draw()
+        remote.target[name] = value
+        change_configs(self.pair.target, remote.name, {name: value})
 
-    def recreate_source(self, topic: Topic) -> None:
-        delete_topic(self.pair.source, topic.name)
-        await_condition(lambda: topic.name not in topics(self.pair.source), "its end")
-        topic.source = {name: self.chance.choice(values) for name, values in VALUES.items()}
-        set_ = {name: value for name, value in topic.source.items() if value is not None}
-        create_topic(self.pair.source, topic.name, 1, config=set_)
-        topic.by_hand |= {name for name in VALUES if topic.target[name] != topic.source[name] and name != self.excluded}
-        if self.excluded and self.excluded not in topic.by_hand:
-            topic.left[self.excluded] = "of another topic"
+    def recreate_source(self) -> None:
+        topic = self.chance.choice(MIRRORED)
+        delete_topic(self.pair.source, topic)
+        await_condition(lambda: topic not in topics(self.pair.source), "its end")
+        self.sources[topic] = {name: self.chance.choice(values) for name, values in VALUES.items()}
+        self.source_ids[topic] += 1
+        set_ = {name: value for name, value in self.sources[topic].items() if value is not None}
+        create_topic(self.pair.source, topic, 1, config=set_)
 
-    def recreate_target(self, topic: Topic) -> None:
-        """The mirror makes it again."""
-        delete_topic(self.pair.target, topic.name)
-        topic.by_hand.clear()
-        topic.left.clear()
-        topic.target = {name: None if name == self.excluded else value for name, value in topic.source.items()}
+    def recreate_target(self) -> None:
+        """The mirror makes it again, if it is one of the file's."""
+        gone = self.chance.choice(sorted(self.remotes))
+        delete_topic(self.pair.target, gone)
+        del self.remotes[gone]
 
-    def change_driver(self, _: Topic) -> None:
+    def change_driver(self) -> None:
         self.end()
-        before, self.excluded = self.excluded, self.chance.choice(("", *VALUES))
-        for topic in self.topics.values():
-            if before and before != self.excluded:
-                topic.include(before)
-            if self.excluded and self.excluded != before:
-                topic.left[self.excluded] = topic.target[self.excluded]
+        pick = self.chance.choice
+        self.plan = File(pick(("", *VALUES)), pick(("", "", *MIRRORED)), pick((SAME, SAME, ".", "-", SWAPPED)))
         self.begin()
 
-    def grant(self, topic: Topic) -> None:
-        add_acls(self.pair.source, self._draw_right(topic.name))
+    def grant(self) -> None:
+        add_acls(self.pair.source, self._draw_right(self.chance.choice(MIRRORED)))
 
-    def revoke(self, _: Topic) -> None:
+    def revoke(self) -> None:
         if rights := sorted(topic_acls(self.pair.source), key=str):
             remove_acls(self.pair.source, self.chance.choice(rights))
 
-    def take_away(self, _: Topic) -> None:
+    def take_away(self) -> None:
         if rights := sorted(topic_acls(self.pair.target), key=str):
             gone = self.chance.choice(rights)
             remove_acls(self.pair.target, gone)
-            if as_acl(gone) in wanted_rights(self.pair.source):
+            if as_acl(gone) in self._wanted_rights():
                 self.taken.add(gone)
 
     def _draw(self) -> tuple[str, str | None]:
@@ -187,37 +221,60 @@ class Story:
         permission = pick([AclPermissionType.ALLOW, AclPermissionType.ALLOW, AclPermissionType.DENY])
         return binding(name, pick(OPERATIONS), pick([*USERS, "User:*"]), permission, pattern)
 
+    def _wanted_rights(self) -> set[Acl]:
+        planned = plan_acls(rights_of(self.pair.source), (), self.active, {}, prefixed=True)
+        return {grant.on(remote) for remote, acls in planned.items() for grant in acls.missing}
+
     # -- what must be
 
     def step(self) -> None:
-        often: list[Callable[[Topic], None]] = [self.set_source, self.set_target, self.grant, self.take_away]
-        rare = [self.recreate_source, self.recreate_target, self.change_driver, self.revoke]
-        action = self.chance.choice(rare if self.chance.random() < 0.3 else often)
+        often: list[Callable[[], None]] = [self.set_source, self.set_target, self.grant, self.take_away]
+        rare = [self.recreate_source, self.recreate_target, self.revoke, *[self.change_driver] * 4]
+        action = self.chance.choice(rare if self.chance.random() < 0.45 else often)
         self.counts[action.__name__] = self.counts.get(action.__name__, 0) + 1
         log.info("step %d: %s", sum(self.counts.values()), action.__name__)
         before = rights_of(self.pair.target)
-        action(self.chance.choice(list(self.topics.values())))
+        action()
         left_alone = rights_of(self.pair.target) & before
         await_looks(self.mirror, 4)
-        await_condition(lambda: self.topics.keys() <= topics(self.pair.target), "topics that were made again")
-        for topic in self.topics.values():
-            topic.follow(self.excluded)
-            self._check_settings(topic, action.__name__)
-        self._check_rights(left_alone)
+        self.check(action.__name__, left_alone)
 
-    def _check_settings(self, topic: Topic, did: str) -> None:
-        found = topic_configs(self.pair.target, topic.name)
-        wanted = {name: value for name, value in topic.target.items() if value is not None}
+    def check(self, did: str, rights_before: set[Acl]) -> None:
+        await_condition(lambda: {*self.active.values()} <= topics(self.pair.target), "topics that were made again")
+        for topic, remote in self.active.items():
+            known = self.remotes.get(remote) or self._made(topic, remote)
+            known.origins.add(topic)
+            if known.origins == {topic}:
+                known.follow(self.sources[topic], self.source_ids[topic], self.plan.excluded)
+            else:
+                self.mixed += 1
+        for known in self.remotes.values():
+            self._check_settings(known, did)
+        self._check_rights(rights_before)
+
+    def _made(self, topic: str, remote: str) -> Remote:
+        """By the mirror, like the source topic, and without what the file leaves out."""
+        made = {n: None if n == self.plan.excluded else value for n, value in self.sources[topic].items()}
+        source_ids = dict.fromkeys(VALUES, self.source_ids[topic])
+        self.remotes[remote] = Remote(remote, made, dict(made), source_ids=source_ids)
+        return self.remotes[remote]
+
+    def _check_settings(self, remote: Remote, did: str) -> None:
+        found = topic_configs(self.pair.target, remote.name)
+        wanted = {name: value for name, value in remote.target.items() if value is not None}
         told = {name: value for name, value in found.items() if name not in KEEPS_TIMES}
-        assert told == wanted, f"after {did} of {topic}, without {self.excluded or 'nothing'}"
+        assert told == wanted, f"after {did} of {remote} with {self.plan}, seed {SEED}"
 
     def _check_rights(self, before: set[Acl]) -> None:
         here, there = rights_of(self.pair.source), rights_of(self.pair.target)
-        assert all(acl.name in MIRRORED for acl in there), "nothing is the target's own"
-        for topic, user, host in product((*MIRRORED, OWN), USERS, HOSTS):
+        assert all(acl.name != OWN for acl in there), "nothing is the target's own"
+        for remote, user, host in product(self.remotes.values(), USERS, HOSTS):
             for operation in (2, 3, 4, 8):
-                if may(there, user, host, operation, topic) and not may(before, user, host, operation, topic):
-                    assert may(here, user, host, operation, topic), f"{user} may {operation} {topic}"
+                is_new = may(there, user, host, operation, remote.name)
+                if is_new and not may(before, user, host, operation, remote.name):
+                    for origin in remote.origins:
+                        said = f"{user} may {operation} {remote.name}, which holds {origin}, seed {SEED}"
+                        assert may(here, user, host, operation, origin), said
         assert not self.taken & topic_acls(self.pair.target), "what was taken away by hand stays away"
 
 
@@ -229,28 +286,25 @@ def rights_of(servers: str) -> set[Acl]:
     return set(map(as_acl, topic_acls(servers)))
 
 
-def wanted_rights(source: str) -> set[Acl]:
-    planned = plan_acls(rights_of(source), (), {name: name for name in MIRRORED}, {}, prefixed=True)
-    return {grant.on(remote) for remote, acls in planned.items() for grant in acls.missing}
-
-
 @pytest.mark.timeout(1800)
 def test_nothing_by_hand_is_lost_and_nobody_is_let_in(guarded: Pair, tmp_path: Path) -> None:
     story = Story(guarded, tmp_path)
     story.begin()
     try:
+        await_looks(story.mirror, 4)
+        story.check("the start", set())
         for _ in range(STEPS):
             story.step()
     finally:
         story.end()
-    print(f"seed {SEED}: {story.counts}")
+    print(f"seed {SEED}: {story.counts}, {story.mixed} times a remote topic of several was left alone")
     assert len(story.counts) == 8
 
 
 @pytest.mark.timeout(600)
 def test_with_their_sources_go_only_topics_that_nobody_else_has(guarded: Pair, tmp_path: Path) -> None:
     names = {name: name.startswith("goes") for name in ("goes-1", "goes-2", "written-1", "written-2")}
-    keys = OFTEN | {"sync.topic.deletes.enabled": "true"}
+    keys = OFTEN | {"sync.topic.deletes.enabled": "true", "replication.policy.class": POLICY.format("Identity")}
     for name in names:
         create_topic(guarded.source, name, 1)
         produce(guarded.source, name, ({"value": b"x"} for _ in range(20)))

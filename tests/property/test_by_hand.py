@@ -64,6 +64,10 @@ class World:
         if self.chance.random() < 0.5:
             self.target = {name: self.chance.choice(VALUES) for name in KEYS}
             return
+        self.be_made()
+
+    def be_made(self) -> None:
+        """By the mirror, like the source topic."""
         self.target = {name: None if name in self.excluded else value for name, value in self.source.items()}
         self.last, self.last_source_ids = dict(self.target), dict.fromkeys(KEYS, self.source_id)
         made = {name: value for name, value in self.target.items() if value is not None}

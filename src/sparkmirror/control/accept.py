@@ -161,9 +161,9 @@ class Acceptor:
             raise ConfigError(f"{pair.remote} is not there: the mirror makes it by itself")
         claims = read_claims(self._target, self._storage)
         merged = any(selector.remote_name(origin) == pair.remote for origin, _ in claims.claimed[1])
-        if pair.is_shared or merged:
-            raise ConfigError(f"others are mirrored into {pair.remote}, too: it can't be deleted for {topic} alone")
         topic_id = format_topic_id(there.topics[pair.remote].topic_id)
+        if pair.is_shared or merged or claims.memory.holds_others(pair.remote, topic_id, topic):
+            raise ConfigError(f"others are or were mirrored into {pair.remote}: it can't be deleted for {topic} alone")
         made = claims.memory.made.get(pair.remote)
         if not topic_id or made is None or made.topic_id != topic_id:
             raise ConfigError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.lag import Ends
+from sparkmirror.control.mixed_topics import plan_held
 from sparkmirror.control.step import admin_step
 from sparkmirror.control.topic_facts import Refusal, find_hidden_facts, find_topic_facts
 from sparkmirror.copy.lease import LeasePartition
@@ -16,7 +17,7 @@ from sparkmirror.net.cluster import Cluster, Leader, Metadata
 from sparkmirror.net.denial import Denial, describe_denial
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
-from sparkmirror.net.topics import extend_topic, read_ids
+from sparkmirror.net.topics import extend_topic, read_ids, topic_ids
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.topic_memory import MadeTopic, TopicConfigs
 from sparkmirror.protocol import codes
@@ -76,6 +77,8 @@ class Discovery:
             refusals = self._apply(plan, source, target)
             source, target, plan = self._plan()
         self._metadata = (source, target)
+        if news := plan_held(plan.pairs, topic_ids(target.topics.values()), self._claims.memory):
+            self._claims.note_held(news)
         origins = self._claims.claim_origins([(m.source.topic, m.source.partition) for m in plan.mirror if m.is_shared])
         # Where names stay both ways the flow's own id will do: each target partition has one origin.
         mutual_id = self._claims.claim_producer_id() if self._flow.naming.is_mutual else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from sparkmirror.config.model import FlowConfig, MirrorConfig
 from sparkmirror.control.address import flow_address, own_principals
 from sparkmirror.control.discovery import count_partitions
-from sparkmirror.control.mixed_topics import find_mixed
+from sparkmirror.control.mixed_topics import find_kept_for_others, find_mixed
 from sparkmirror.control.storage import plan_storage_topics
 from sparkmirror.control.survey import FlowSurvey, survey_flow
 from sparkmirror.errors import SparkmirrorError
@@ -251,18 +251,20 @@ class _Planner:
         made = self._memory.made_from(self._here.cluster_id, ids)
         sources = {remote: one.source for remote, one in made.items()}
         gone = plan_deletes(sources, self._here.topics, self._there.topics, self._selector)
-        kept = self._find_kept(gone, made)
+        kept = self._find_kept(gone, made, ids)
         for remote, topic in gone.items():
             if is_gone(self._source, topic, self._here.cluster_id):
                 yield self._change(DELETE, remote, f"{topic} is gone", {}, kept.get(topic, ""))
 
-    def _find_kept(self, gone: Mapping[str, str], made: Mapping[str, MadeTopic]) -> dict[str, str]:
+    def _find_kept(
+        self, gone: Mapping[str, str], made: Mapping[str, MadeTopic], ids: Mapping[str, str]
+    ) -> dict[str, str]:
         remotes = {topic: remote for remote, topic in gone.items()}
         last_ids = {topic: made[remote].source_id for topic, remote in remotes.items()}
         ends = fetch_ends(self._target, self._there, gone)
         shared = find_shared(remotes, self._selector, self._memory.merged, mutual=self._flow.naming.is_mutual)
         kept = find_written(remotes, ends, self._standings) | find_kept(last_ids, self._standings, self._facts)
-        return kept | shared
+        return kept | find_kept_for_others(remotes, ids, self._memory) | shared
 
     def _change(self, action: str, topic: str, detail: str, values: Mapping[str, object], refusal: str = "") -> Step:
         why = refusal or self._held.get(topic, "")

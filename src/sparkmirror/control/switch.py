@@ -24,6 +24,7 @@ from sparkmirror.control.switch_groups import (
     Wanted,
     find_groups,
     move,
+    read_checkpoints,
     read_last_known,
     read_wanted,
     write_checkpoints,
@@ -281,7 +282,8 @@ class Switch:
             time.sleep(min(POLL_S, left_s))
 
     def _with_moves(self, report: Report, wanted: Wanted, there: Cluster, *, rewind: bool) -> Report:
-        moves = move(there, wanted, rewind=rewind, dry_run=self._order.dry_run)
+        synced = read_checkpoints(self._target, self._checkpoints, wanted.rows) if rewind else None
+        moves = move(there, wanted, dry_run=self._order.dry_run, synced=synced)
         gone = [g for g in self._order.groups if g not in wanted.rows and g not in wanted.failed]
         not_moved = wanted.failed | dict.fromkeys(gone, "it has committed nothing of a mirrored topic")
         if report.verb == FAILOVER and not report.away and not self._order.dry_run:

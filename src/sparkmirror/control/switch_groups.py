@@ -9,14 +9,15 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.discovery import pick_leaders
 from sparkmirror.control.group_keeper import choose_groups, unsupported_groups
 from sparkmirror.control.switch_report import MOVED, REFUSED, SHORT, TO_MOVE, MoveRow, find_members, judge_moves
+from sparkmirror.control.translators import LastView
 from sparkmirror.errors import BrokerError
 from sparkmirror.groups.rules import Moved, plan_checkpoints
-from sparkmirror.groups.translator import Translator
-from sparkmirror.groups.work import NOTHING_OF
+from sparkmirror.groups.translator import Answer, Bounds, Translator
+from sparkmirror.groups.work import NOTHING_OF, Synced
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets, why_uncommitted
 from sparkmirror.net.groups import GroupState, describe_groups, list_groups
-from sparkmirror.net.offsets import LATEST, list_offsets
+from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.offsets.group_marks import GroupMarksTopic, Marks
@@ -117,22 +118,28 @@ def _join(row: MoveRow, lowest: Mapping[Place, int], unknown: Mapping[Place, str
 def read_last_known(
     target: Cluster, flow: FlowConfig, topic: str, only: Sequence[str], caps: Mapping[Place, int]
 ) -> Wanted:
-    """Of the newest checkpoints on the target, never past its logs' ends. `caps`: where these end for us."""
+    """Of the newest checkpoints on the target, within its logs as they are. `caps`: where these end for us.
+
+    What a checkpoint says may be older than progress and map, which are on the target, too: a log that was made anew
+    since, or has lost its beginning, has other places. So each is translated again, and the lower of both counts.
+    """
     checkpoints = CheckpointTopic(target, topic)
     checkpoints.read_on()
     followed = choose_group_filter(flow).should_replicate_group
     groups = [g for g in checkpoints.groups() if (g in only if only else followed(g))]
     places = {place for group in groups for place in checkpoints.last(group)}
     metadata = target.fetch_metadata()
-    ends = list_offsets(target, pick_leaders(metadata, places), LATEST)
-    ends = {place: min(end, caps.get(place, end)) for place, end in ends.items()}
+    starts, ends = (list_offsets(target, pick_leaders(metadata, places), when) for when in (EARLIEST, LATEST))
+    bounds = {place: Bounds(starts[place], end) for place, end in ends.items() if place in starts}
+    view = LastView(flow, target, metadata)
+    view.look(places)
     storage = Storage.of(flow)
     marks = GroupMarksTopic(target, storage).read() if storage.status in metadata.topics else Marks()
     seen_ms = {group: marks.checkpointed_ms(group) for group in marks.groups}
     return Wanted(
         {
             group: [
-                _known_row(found, ends.get(place), seen_ms.get(group, 0))
+                _known_row(found, bounds.get(place), caps.get(place), view.ask(found), seen_ms.get(group, 0))
                 for place, found in sorted(checkpoints.last(group).items())
             ]
             for group in groups
@@ -140,25 +147,42 @@ def read_last_known(
     )
 
 
-def _known_row(found: Checkpoint, end: int | None, seen_ms: int) -> MoveRow:
-    """`seen_ms`: when a round last found the group at its checkpoints, new or not."""
-    return MoveRow(
+def _known_row(found: Checkpoint, log: Bounds | None, cap: int | None, now: Answer | None, seen_ms: int) -> MoveRow:
+    """`now`: what progress and map say of it; None: nothing. `seen_ms`: when a round last found the group there."""
+    row = MoveRow(
         group=found.group,
         topic="",
         partition=-1,
         offset=found.upstream_offset,
         target_topic=found.topic,
         target_partition=found.partition,
-        wanted=None if end is None else min(found.downstream_offset, end),
+        wanted=None,
         metadata=found.metadata,
-        is_short=end is not None and found.downstream_offset > end,
         synced_ms=max(found.written_ms, seen_ms),
-        why="" if end is not None else f"{found.topic}-{found.partition} can't be read on the target",
     )
+    if log is None:
+        return replace(row, why=f"{found.topic}-{found.partition} can't be read on the target")
+    if now and now.found is None:
+        return replace(row, why=now.why)
+    end = log.end if cap is None else min(log.end, cap)
+    lowest = min(found.downstream_offset, end, now.found.offset if now and now.found else end)
+    return replace(row, wanted=max(lowest, log.start), is_short=found.downstream_offset > end)
 
 
-def move(there: Cluster, wanted: Wanted, *, rewind: bool, dry_run: bool) -> tuple[MoveRow, ...]:
-    """Commit what is to be committed. Rows say what became of them; groups that can't be asked about are `failed`."""
+def read_checkpoints(target: Cluster, topic: str, groups: Iterable[str]) -> Synced:
+    """The newest of groups, by which those are told that were reset at the source. `topic` need not be there."""
+    if topic not in target.fetch_metadata().topics:
+        return {}
+    checkpoints = CheckpointTopic(target, topic)
+    checkpoints.read_on()
+    return {group: checkpoints.last(group) for group in groups}
+
+
+def move(there: Cluster, wanted: Wanted, *, dry_run: bool, synced: Synced | None = None) -> tuple[MoveRow, ...]:
+    """Commit what is to be committed. Rows say what became of them; groups that can't be asked about are `failed`.
+
+    `synced`: see `judge_moves`.
+    """
     groups = list(wanted.rows)
     states = _states(there, groups, wanted.failed)
     known = fetch_group_offsets(there, groups)
@@ -169,7 +193,8 @@ def move(there: Cluster, wanted: Wanted, *, rewind: bool, dry_run: bool) -> tupl
             wanted.failed[group] = str(offsets)
         elif group in states:
             before = {place: c.offset for place, c in offsets.items() if c.offset >= 0}
-            rows += judge_moves(wanted.rows[group], before, states[group], there.address.alias, rewind=rewind)
+            known_by = None if synced is None else synced.get(group, {})
+            rows += judge_moves(wanted.rows[group], before, states[group], there.address.alias, known_by)
     return tuple(rows) if dry_run else _commit(there, rows)
 
 

@@ -12,6 +12,7 @@ from sparkmirror.copy.facts import RECORD_SKIPPED, RECORD_TOO_LARGE
 from sparkmirror.copy.receipt import NOTED, STOPPED
 from sparkmirror.groups.rules import IDLE, Moved, plan_commits
 from sparkmirror.net.groups import GroupState
+from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.seen import Seen
 from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
@@ -185,12 +186,20 @@ def known_lag(seen: Seen | None, facts: Mapping[Place, Fact]) -> tuple[MissingRo
 
 
 def judge_moves(
-    rows: Iterable[MoveRow], there: Mapping[Place, int], state: GroupState, cluster: str, *, rewind: bool
+    rows: Iterable[MoveRow],
+    there: Mapping[Place, int],
+    state: GroupState,
+    cluster: str,
+    synced: Mapping[Place, Checkpoint] | None = None,
 ) -> list[MoveRow]:
-    """One group's rows, with what is to become of each. `there`: what it has committed on the other side."""
+    """One group's rows, with what is to become of each. `there`: what it has committed on the other side.
+
+    `synced`: its checkpoints, if it is to go back where it was reset; None: it moves forward only.
+    """
     rows = [replace(row, before=there.get(row.target)) for row in rows]
     wanted = {row.target: Moved(row.offset, row.wanted, row.metadata) for row in rows if row.wanted is not None}
-    plan = plan_commits(state.state, state.members, there, wanted, rewind=rewind)
+    rewind = synced is not None
+    plan = plan_commits(state.state, state.members, there, wanted, rewind=rewind, synced=synced or {})
     return [_judge(row, row.target in plan.commits, f"it has {members_text(state, cluster)}") for row in rows]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sparkmirror.control.flow_tools import FlowTools
+from sparkmirror.control.mixed_topics import find_kept_for_others
 from sparkmirror.net.cluster import Metadata
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.topics import delete_topic, topic_ids
@@ -31,7 +32,7 @@ class TopicEnds:
         sources = {remote: one.source for remote, one in made.items()}
         gone = plan_deletes(sources, here.topics.keys(), there.topics.keys(), self._tools.selector)
         due = {gone[remote]: remote for remote in gone.keys() & self._missed}
-        kept = self._find_kept(due, made, there)
+        kept = self._find_kept(due, made, ids, there)
         for topic, remote in due.items():
             why = kept.get(topic, "")
             said = f"topic {remote} is not deleted, though {topic} is gone: {why}" if why else ""
@@ -43,14 +44,17 @@ class TopicEnds:
                 log.info("flow %s: topic %s deleted, as %s is gone", self._tools.flow.name, remote, topic)
         self._missed = set(gone)
 
-    def _find_kept(self, due: Mapping[str, str], made: Mapping[str, MadeTopic], there: Metadata) -> dict[str, str]:
+    def _find_kept(
+        self, due: Mapping[str, str], made: Mapping[str, MadeTopic], ids: Mapping[str, str], there: Metadata
+    ) -> dict[str, str]:
         if not due:
             return {}
-        mutual, merged = self._tools.flow.naming.is_mutual, self._tools.claims.memory.merged
+        mutual, memory = self._tools.flow.naming.is_mutual, self._tools.claims.memory
         last_ids = {topic: made[remote].source_id for topic, remote in due.items()}
         ends = fetch_ends(self._tools.target, there, due.values())
         kept = self._tools.guard.find_kept(last_ids, due, ends)
-        return kept | find_shared(due, self._tools.selector, merged, mutual=mutual)
+        kept |= find_kept_for_others(due, ids, memory)
+        return kept | find_shared(due, self._tools.selector, memory.merged, mutual=mutual)
 
     def _note_seen(self, made: Mapping[str, MadeTopic], here: Metadata) -> None:
         """Source topics as they are, for the time when they are gone."""

@@ -54,19 +54,17 @@ def plan_commits(
     wanted: Mapping[Place, Moved],
     *,
     rewind: bool,
-    synced: Mapping[Place, Checkpoint] | None = None,
+    synced: Mapping[Place, Checkpoint],
 ) -> CommitPlan:
     """What to commit on the target for one group. `there`: what is committed there; less than 0: nothing.
 
     Who has members there is left alone. An offset moves forward, and back only with `rewind`, of a group that was reset
-    at the source. `synced`: the checkpoints by which that is told; None: every group that is ahead was.
+    at the source. `synced`: the checkpoints by which that is told.
     """
     behind = {place: moved for place, moved in wanted.items() if there.get(place, -1) < moved.downstream}
     ahead = {place for place, moved in wanted.items() if there.get(place, -1) > moved.downstream}
     if rewind:
-        reset = {
-            place for place in ahead if synced is None or _is_reset(synced.get(place), there[place], wanted[place])
-        }
+        reset = {place for place in ahead if _is_reset(synced.get(place), there[place], wanted[place])}
         behind |= {place: wanted[place] for place in reset}
         ahead -= reset
     if behind and state not in IDLE:

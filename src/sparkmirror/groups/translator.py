@@ -138,10 +138,18 @@ class MapReader:
 
 
 class Translator:
-    """`forward`: this flow's, on the target; `backward`: the other way's, on the source. None: it wrote nothing."""
+    """`forward`: this flow's, on the target; `backward`: the other way's, on the source. None: it wrote nothing.
+
+    `source` None: it can't be asked, so neither its logs nor its ids are known.
+    """
 
     def __init__(
-        self, source: Cluster, target: Cluster, names: Names, forward: MapReader | None, backward: MapReader | None
+        self,
+        source: Cluster | None,
+        target: Cluster,
+        names: Names,
+        forward: MapReader | None,
+        backward: MapReader | None,
     ) -> None:
         self._source, self._target = source, target
         self._names = names
@@ -188,7 +196,7 @@ class Translator:
     def _find_merged(self, remotes: Collection[str]) -> dict[Place, Place]:
         """All partitions that go into topics that several share, and where."""
         topics = [topic for topic in self._names.shares if self._names.remote.get(topic) in remotes]
-        known = self._source.fetch_metadata(sorted(topics)).topics if topics else {}
+        known = self._source.fetch_metadata(sorted(topics)).topics if self._source and topics else {}
         places = ((topic, partition) for topic in topics if topic in known for partition in known[topic].leaders)
         return {place: remote for place in places if (remote := self._names.target_place(place))}
 
@@ -253,14 +261,16 @@ class Translator:
 class _Side:
     """One cluster, some of its partitions, and the ids of their topics before they were asked for anything."""
 
-    def __init__(self, cluster: Cluster, places: Iterable[Place]) -> None:
+    def __init__(self, cluster: Cluster | None, places: Iterable[Place]) -> None:
         self._cluster = cluster
         self._places = set(places)
         self._metadata = self._fetch()
         self.ids = topic_ids(self._metadata.topics.values()) if self._metadata else {}
 
     def _fetch(self) -> Metadata | None:
-        return self._cluster.fetch_metadata(sorted({topic for topic, _ in self._places})) if self._places else None
+        if not self._cluster or not self._places:
+            return None
+        return self._cluster.fetch_metadata(sorted({topic for topic, _ in self._places}))
 
     def fetch_ids(self) -> dict[str, str]:
         metadata = self._fetch()
@@ -268,6 +278,8 @@ class _Side:
 
     def fetch_bounds(self) -> dict[Place, Bounds]:
         """Of those whose leaders answer."""
+        if not self._cluster:
+            return {}
         topics = self._metadata.topics if self._metadata else {}
         leaders = {
             (topic, partition): topics[topic].leaders[partition]

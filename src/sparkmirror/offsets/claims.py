@@ -49,7 +49,7 @@ from sparkmirror.offsets.accepts import Accepted, accept_key, parse_accept_key, 
 from sparkmirror.offsets.halts import Halt, parse_halt, parse_repeat
 from sparkmirror.offsets.internal_topic import InternalRecord, InternalTopic, parse_object
 from sparkmirror.offsets.seen import Seen, parse_seen
-from sparkmirror.offsets.topic_memory import MadeTopic, TopicConfigs, TopicMemory, rights_value
+from sparkmirror.offsets.topic_memory import HeldTopic, MadeTopic, TopicConfigs, TopicMemory, rights_value
 from sparkmirror.protocol import codes
 from sparkmirror.topology.acls import KnownRights
 from sparkmirror.topology.internal_topics import CLAIM_CONFIGS
@@ -227,6 +227,11 @@ class Claims:
     def note_made(self, made: Mapping[str, MadeTopic]) -> None:
         """The mirror made these remote topics, so it may raise their limits."""
         self._append(*((_dump({"made": topic}), _dump(one.to_value())) for topic, one in made.items()))
+        self.refresh()
+
+    def note_held(self, held: Mapping[str, HeldTopic]) -> None:
+        """Which source topics are written into remote topics: said before the first record."""
+        self._append(*((_dump({"holds": topic}), _dump(one.to_value())) for topic, one in held.items()))
         self.refresh()
 
     def note_configs(self, configs: Mapping[str, TopicConfigs]) -> None:

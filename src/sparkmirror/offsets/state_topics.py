@@ -115,7 +115,7 @@ def claim_of(key: bytes | None) -> str | None:
 
 def is_lasting(key: bytes) -> bool:
     """Whether a record of the claim topic holds for good, and is not an order that may have been taken back."""
-    return any(word in parse_object(key) for word in ("claim", "made", "configs", "rights", "skip"))
+    return any(word in parse_object(key) for word in ("claim", "made", "holds", "configs", "rights", "skip"))
 
 
 def claimed_ids(records: Records) -> dict[str, int]:

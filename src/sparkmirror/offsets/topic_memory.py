@@ -4,6 +4,7 @@
     {"made":"a.orders"}        {"topic_id":"5d…","source":"orders","source_cluster":"Mk…","source_id":"e1…"}
     {"configs":"a.orders"}     {"topic_id":"5d…","source_id":"e1…",
                                 "written":{"segment.bytes":["1000000"]},"by_hand":{"retention.ms":"-1"}}
+    {"holds":"a.orders"}       {"topic_id":"5d…","source":"orders"}
     {"origin":["x",0],…}       see claims: x shares its remote topic with others
     {"rights":"a.orders"}      {"given":[["User:x","*",3,3]],"taken_away":[["User:y","*",3,3]]}
 
@@ -43,6 +44,20 @@ class MadeTopic:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldTopic:
+    """`source`: the one source topic that the mirror has written into it; empty: several, at once or one by one.
+
+    Said before the first record, unless `MadeTopic` says the same.
+    """
+
+    topic_id: str
+    source: str = ""
+
+    def to_value(self) -> dict[str, object]:
+        return {"topic_id": self.topic_id, "source": self.source}
+
+
+@dataclass(frozen=True, slots=True)
 class TopicConfigs:
     topic_id: str
     known: KnownConfigs
@@ -59,6 +74,7 @@ class TopicMemory:
     """By remote topic. One thread at a time notes, others may read. `merged`: source topics that ever shared theirs."""
 
     made: dict[str, MadeTopic] = field(default_factory=dict)
+    held: dict[str, HeldTopic] = field(default_factory=dict)
     configs: dict[str, TopicConfigs] = field(default_factory=dict)
     rights: dict[str, KnownRights] = field(default_factory=dict)
     merged: set[str] = field(default_factory=set)
@@ -71,6 +87,8 @@ class TopicMemory:
                 str(value.get(name, "")) for name in ("source", "source_cluster", "source_id")
             )
             self.made[str(key["made"])] = MadeTopic(topic_id, source, cluster, source_id)
+        elif "holds" in key:
+            self.held[str(key["holds"])] = HeldTopic(topic_id, str(value.get("source", "")))
         elif "configs" in key:
             self.configs[str(key["configs"])] = TopicConfigs(topic_id, _parse_configs(value))
         elif "rights" in key:
@@ -81,6 +99,13 @@ class TopicMemory:
     def is_made(self, topic: str, topic_id: str) -> bool:
         made = self.made.get(topic)
         return made is not None and made.topic_id == topic_id
+
+    def holds_others(self, topic: str, topic_id: str, source: str) -> bool:
+        """Whether the mirror wrote other source topics than this one into it, under a file of another time."""
+        made, held = self.made.get(topic), self.held.get(topic)
+        if held is not None and held.topic_id == topic_id and held.source != source:
+            return True
+        return made is not None and made.topic_id == topic_id and made.source not in ("", source)
 
     def made_from(self, source_cluster: str, ids: Mapping[str, str]) -> dict[str, MadeTopic]:
         """Remote topics that were made from this cluster and still have the id in `ids`.

@@ -28,6 +28,7 @@ from sparkmirror.control.switch_report import (
 )
 from sparkmirror.copy.facts import OTHERS_WROTE
 from sparkmirror.net.groups import GroupState
+from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.offsets.seen import Seen
 from sparkmirror.topology.fact import Fact
@@ -147,36 +148,39 @@ def move(wanted: int | None, partition: int = 0, *, is_short: bool = False) -> M
 
 
 @pytest.mark.parametrize(
-    ("there", "state", "rewind", "becomes", "commits"),
+    ("there", "state", "synced", "becomes", "commits"),
     [
-        (None, IDLE, False, TO_MOVE, True),
-        (40, IDLE, False, TO_MOVE, True),
-        (50, IDLE, False, IN_PLACE, False),
-        (50, BUSY, False, IN_PLACE, False),
-        (60, IDLE, False, AHEAD, False),
-        (60, BUSY, False, AHEAD, False),
-        (60, IDLE, True, TO_MOVE, True),
-        (40, BUSY, False, ACTIVE, False),
-        (None, BUSY, True, ACTIVE, False),
+        (None, IDLE, None, TO_MOVE, True),
+        (40, IDLE, None, TO_MOVE, True),
+        (50, IDLE, None, IN_PLACE, False),
+        (50, BUSY, None, IN_PLACE, False),
+        (60, IDLE, None, AHEAD, False),
+        (60, BUSY, None, AHEAD, False),
+        (60, IDLE, (60, 60), TO_MOVE, True),  # reset at the source since
+        (60, IDLE, (50, 50), AHEAD, False),  # it has read on there
+        (60, IDLE, (55, 55), AHEAD, False),  # both
+        (60, IDLE, (), AHEAD, False),  # nothing tells whose offset it is
+        (40, BUSY, None, ACTIVE, False),
+        (None, BUSY, (), ACTIVE, False),
     ],
 )
 def test_a_group_goes_to_its_place_forward_and_only_without_members_there(
-    there: int | None, state: GroupState, rewind: bool, becomes: str, commits: bool
+    there: int | None, state: GroupState, synced: tuple[int, int] | tuple[()] | None, becomes: str, commits: bool
 ) -> None:
+    """`synced`: the last checkpoint's offsets, if groups may go back; empty: there is none."""
     known = {} if there is None else {("A.t", 0): there}
-    (judged,) = judge_moves([move(50)], known, state, "B", rewind=rewind)
+    checkpoints = {("A.t", 0): Checkpoint("g", "A.t", 0, *synced)} if synced else {}
+    (judged,) = judge_moves([move(50)], known, state, "B", None if synced is None else checkpoints)
     assert (judged.state, judged.needs_commit, judged.before) == (becomes, commits, there)
     if becomes == ACTIVE:
         assert judged.why == "it has 2 members on B: stop them and run it again"
 
 
 def test_who_has_read_more_than_is_there_goes_to_the_end_and_is_told() -> None:
-    short, unknown = judge_moves(
-        [move(45, is_short=True), replace(move(None, 1), why="because")], {}, IDLE, "B", rewind=False
-    )
+    short, unknown = judge_moves([move(45, is_short=True), replace(move(None, 1), why="because")], {}, IDLE, "B")
     assert (short.state, short.needs_commit) == (SHORT, True)
     assert (unknown.state, unknown.why, unknown.needs_commit) == (UNKNOWN, "because", False)
-    (again,) = judge_moves([move(45, is_short=True)], {("A.t", 0): 45}, IDLE, "B", rewind=False)
+    (again,) = judge_moves([move(45, is_short=True)], {("A.t", 0): 45}, IDLE, "B")
     assert (again.state, again.needs_commit) == (SHORT, False)
 
 

@@ -36,22 +36,22 @@ def test_an_idle_group_moves_forward_and_what_it_has_not_is_written() -> None:
     """MirrorCheckpointTaskTest.testSyncOffset, ...ForTargetGroupWithNullOffsetAndMetadata."""
     wanted = {T0: Moved(20, 20), T1: Moved(5, 5)}
     for state in ("Empty", "Dead"):
-        assert plan_commits(state, 0, {T0: 10}, wanted, rewind=False).commits == wanted
-    assert plan_commits("Empty", 0, {T0: 10, T1: -1}, wanted, rewind=False).commits == wanted
-    assert plan_commits("Empty", 0, {T0: 20, T1: 5}, wanted, rewind=False) == ({}, "")
+        assert plan_commits(state, 0, {T0: 10}, wanted, rewind=False, synced={}).commits == wanted
+    assert plan_commits("Empty", 0, {T0: 10, T1: -1}, wanted, rewind=False, synced={}).commits == wanted
+    assert plan_commits("Empty", 0, {T0: 20, T1: 5}, wanted, rewind=False, synced={}) == ({}, "")
 
 
 def test_who_has_members_is_left_alone_and_says_so() -> None:
-    plan = plan_commits("Stable", 3, {}, {T0: Moved(20, 20)}, rewind=True)
+    plan = plan_commits("Stable", 3, {}, {T0: Moved(20, 20)}, rewind=True, synced={})
     assert plan == ({}, "the group is Stable on the target, with 3 members")
-    assert plan_commits("Stable", 3, {T0: 20}, {T0: Moved(20, 20)}, rewind=True) == ({}, "")
+    assert plan_commits("Stable", 3, {T0: 20}, {T0: Moved(20, 20)}, rewind=True, synced={}) == ({}, "")
 
 
 def test_who_is_further_on_the_target_stays_there_unless_he_shall_not() -> None:
     wanted = {T0: Moved(20, 20), T1: Moved(30, 30)}
-    plan = plan_commits("Empty", 0, {T0: 25, T1: 10}, wanted, rewind=False)
+    plan = plan_commits("Empty", 0, {T0: 25, T1: 10}, wanted, rewind=False, synced={})
     assert plan == ({T1: Moved(30, 30)}, "it is further on the target in a.t-0")
-    assert plan_commits("Empty", 0, {T0: 25, T1: 10}, wanted, rewind=True) == (wanted, "")
+    assert plan_commits("Empty", 0, {T0: 25, T1: 10}, wanted, rewind=True, synced=checkpoint(25, 25)) == (wanted, "")
 
 
 def test_only_who_was_reset_at_the_source_and_not_used_since_goes_back() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sparkmirror.offsets.topic_memory import MadeTopic, TopicConfigs, TopicMemory, rights_value
+from sparkmirror.offsets.topic_memory import HeldTopic, MadeTopic, TopicConfigs, TopicMemory, rights_value
 from sparkmirror.topology.acls import Grant, KnownRights
 from sparkmirror.topology.known_configs import NOTHING_KNOWN, KnownConfigs
 
@@ -28,6 +28,16 @@ def test_it_holds_for_the_topic_of_that_id_alone() -> None:
     assert memory.is_made("a.t", "id-1") and not memory.is_made("a.t", "id-2") and not memory.is_made("a.u", "id-1")
     assert memory.configs_of("a.t", "id-1") == KNOWN
     assert memory.configs_of("a.t", "id-2") == memory.configs_of("a.u", "id-1") == NOTHING_KNOWN
+
+
+def test_a_topic_that_another_was_written_into_is_known_by_its_id() -> None:
+    memory = TopicMemory()
+    memory.note({"made": "a.t"}, as_written(MadeTopic("id-1", "t", "cluster", "id-0").to_value()))
+    assert memory.holds_others("a.t", "id-1", "u") and not memory.holds_others("a.t", "id-1", "t")
+    memory.note({"holds": "a.t"}, as_written(HeldTopic("id-1").to_value()))
+    assert memory.holds_others("a.t", "id-1", "t") and not memory.holds_others("a.t", "id-2", "u")
+    memory.note({"holds": "x"}, as_written(HeldTopic("id-3", "t").to_value()))
+    assert memory.holds_others("x", "id-3", "u") and not memory.holds_others("x", "id-3", "t")
 
 
 def test_rights_hold_for_the_name_as_they_do_in_kafka() -> None:
@@ -61,7 +71,7 @@ def test_the_newest_word_counts() -> None:
 )
 def test_odd_values_are_read_as_far_as_they_go(value: dict[str, Any]) -> None:
     memory = TopicMemory()
-    for kind in ("configs", "made", "rights"):
+    for kind in ("configs", "made", "holds", "rights"):
         memory.note({kind: "a.t"}, value)
     memory.note({"other": 1}, value)
     memory.note({"origin": []}, value)
