@@ -33,6 +33,7 @@ REQUEST_S = 3.0  # every timeout of the mirror's clients
 LONGER_S = 8.0  # longer than each of its timeouts, and than the three leases after which another driver takes over
 START_S = 240.0
 WARM_OFFSETS = 20  # of each partition for each broker: those that have just started are slow
+CALM_S, CALM_LOOKS = 1.0, 3
 
 
 @dataclass(frozen=True)
@@ -125,14 +126,20 @@ class World:
     def await_start(self) -> None:
         try:
             self.comparison.await_traffic(WARM_OFFSETS * self.shape.target_brokers)
-            self.await_copying()
+            self._await_calm()
         except AssertionError as error:
             raise AssertionError(f"the mirror has not begun: {error}\n{self.log()[-6000:]}") from error
 
-    def await_copying(self, deadline_s: float = START_S) -> None:
-        """Until what the source holds now is copied."""
+    def _await_calm(self) -> None:
+        """Until records are copied as they come: what brokers leave behind that have just begun is no fault's doing."""
+        took = [self.await_copying()]
+        while max(took[-CALM_LOOKS:]) > CALM_S or len(took) < CALM_LOOKS:
+            took.append(self.await_copying())
+
+    def await_copying(self, deadline_s: float = START_S) -> float:
+        """Until what the source holds now is copied; how long it took."""
         self.comparison.note_ends()
-        self.comparison.await_copied(deadline_s)
+        return self.comparison.await_copied(deadline_s)
 
 
 @contextlib.contextmanager
