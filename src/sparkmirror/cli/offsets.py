@@ -25,6 +25,7 @@ from sparkmirror.topology.standing import Standing
 
 if TYPE_CHECKING:  # heavy: Kafka's schemas
     from sparkmirror.control.progress_editor import ProgressEditor
+    from sparkmirror.offsets.claims import Leadership
 
 REFUSED = 1
 SHORT_ID = 8
@@ -214,7 +215,7 @@ def _set(flow: FlowConfig, text: str, offset: int) -> int:
         with patience(f"asking {flow.source.alias} and {flow.target.alias} ..."):
             ends = editor.fetch_source_ends()
             plan = plan_set(offset, choose_places(text, ends), ends)
-        return _apply(flow, editor, plan)
+        return REFUSED if _says_who(flow, editor.find_writer(complain)) else _apply(flow, editor, plan)
 
 
 def _reset(flow: FlowConfig, text: str | None, yes: bool) -> int:
@@ -229,14 +230,14 @@ def _reset(flow: FlowConfig, text: str | None, yes: bool) -> int:
         if not places:
             say(f"{flow.name}: no progress is written")
             return 0
-        if _runs(flow, editor) or not (yes or _confirmed(flow, places)):
+        if _says_who(flow, editor.find_writer(complain)) or not (yes or _confirmed(flow, places)):
             return REFUSED
         return _apply(flow, editor, dict.fromkeys(places))
 
 
 def _apply(flow: FlowConfig, editor: ProgressEditor, plan: Mapping[Place, Standing | None]) -> int:
-    """Write unless the flow runs; look again afterwards, for a driver that came meanwhile has read what was before."""
-    if _runs(flow, editor):
+    """Write unless a driver came; look again afterwards, for one that came meanwhile has read what was before."""
+    if _says_who(flow, editor.find_newcomer()):
         return REFUSED
     before = editor.read()
     editor.write(plan)
@@ -244,12 +245,11 @@ def _apply(flow: FlowConfig, editor: ProgressEditor, plan: Mapping[Place, Standi
         was = f"was {before[topic, partition].next_offset}" if (topic, partition) in before else "nothing was known"
         now = f"next source offset {standing.next_offset}" if standing else "forgotten"
         say(f"{flow.name}: {topic}-{partition}: {now} ({was})")
-    return REFUSED if _runs(flow, editor) else 0
+    return REFUSED if _says_who(flow, editor.find_newcomer()) else 0
 
 
-def _runs(flow: FlowConfig, editor: ProgressEditor) -> bool:
-    """Says so if it does."""
-    leader = editor.running_leader()
+def _says_who(flow: FlowConfig, leader: Leadership | None) -> bool:
+    """Whether anybody leads, which it then says."""
     if leader is not None:
         complain(f"flow {flow.name} runs: {leader} leads; stop it and try again")
     return leader is not None

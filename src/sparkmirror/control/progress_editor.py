@@ -1,4 +1,4 @@
-"""An operator's hand on a flow's progress: it reads it, sets it, forgets it. Never while the flow runs.
+"""An operator's hand on a flow's progress: it reads it, sets it, forgets it. Never while somebody may write for it.
 
 A position that is set is an offset alone, much as a MirrorMaker 2 leaves it: the copy then takes over from there
 (`copy.position`). One that is forgotten is found from the target's log alone.
@@ -7,12 +7,13 @@ A position that is set is an offset alone, much as a MirrorMaker 2 leaves it: th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
-from sparkmirror.control.survey import find_leader, read_progress, runs
+from sparkmirror.control.silence import Silence, find_writer
+from sparkmirror.control.survey import read_progress
 from sparkmirror.errors import ConfigError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.offsets import LATEST, list_offsets
@@ -34,6 +35,7 @@ class ProgressEditor:
         self._flow = flow
         self._source = Cluster(flow_address(flow.source, flow))
         self._target = Cluster(flow_address(flow.target, flow))
+        self._silence: Silence | None = None
 
     def __enter__(self) -> ProgressEditor:
         return self
@@ -45,10 +47,14 @@ class ProgressEditor:
     def read(self) -> dict[Place, Standing]:
         return read_progress(self._target, self._target.fetch_metadata(), self._flow)
 
-    def running_leader(self) -> Leadership | None:
-        """Who leads the flow now, if anybody does."""
-        leader, _ = find_leader(self._target, self._target.fetch_metadata(), self._flow)
-        return leader if runs(self._flow, leader) else None
+    def find_writer(self, tell: Callable[[str], None]) -> Leadership | None:
+        """Who may still write for the flow, if anybody may. `tell`: of a wait."""
+        self._silence = Silence(self._target, self._flow)
+        return find_writer(self._silence, self._flow, tell)
+
+    def find_newcomer(self) -> Leadership | None:
+        """Who leads the flow now and did not when nobody wrote for it."""
+        return self._silence.leader if self._silence and self._silence.listen() else None
 
     def fetch_source_ends(self) -> dict[Place, int]:
         """Where the partitions end that the flow mirrors. Partitions without a leader are left out."""

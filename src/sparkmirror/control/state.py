@@ -18,6 +18,7 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.flow import LONGEST_PAUSE_S
 from sparkmirror.control.leadership import FENCES_A_GENERATION, leases_end_s, silence_limit_s
+from sparkmirror.control.silence import Silence, await_newcomer, find_writer
 from sparkmirror.control.state_logs import LogReader
 from sparkmirror.control.state_plan import ImportPlan, plan_import, split_places
 from sparkmirror.control.storage import refuse_impossible_factors
@@ -32,8 +33,6 @@ from sparkmirror.sync.internal_topics import why_not_made
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.internal_topics import plan_internal_topics
 from sparkmirror.topology.storage import Storage
-
-LOOK_EVERY_S = 0.5
 
 
 class StateKeeper:
@@ -71,7 +70,7 @@ class StateKeeper:
         return FlowState(head=head, sections=found.sections)
 
     def running_leader(self) -> Leadership | None:
-        """Who leads the flow now, as far as that is written."""
+        """Who leads the flow now, as far as that is written and by clocks: a first look."""
         leader, _ = find_leader(self._target, self._target.fetch_metadata(), self._flow)
         return leader if runs(self._flow, leader) else None
 
@@ -108,13 +107,17 @@ class StateKeeper:
         if plan.writes.get(CLAIMS):
             self._topics.write(CLAIMS, plan.writes[CLAIMS])
         claims.refresh()
+        silence = Silence(self._target, self._flow)
         if claims.leader is None or claims.leader.unsure:  # a driver that restored the topic may be about to lead
             tell(f"nothing says who leads flow {self._flow.name}: waiting {watch_s:.0f} s for a driver that does")
-            leader = self._await_leader(watch_s)
-            if leader:
-                return leader
+            leader = await_newcomer(silence, watch_s)
+        else:
+            leader = find_writer(silence, self._flow, tell)
+        if leader:
+            return leader
         if claims.leader is None:
             claims.note_unknown_leader(self._next_generation(state), leases_end_s(self._flow.lease_s))
+            silence = Silence(self._target, self._flow)
         for section in (OFFSET_MAP, CHECKPOINTS, PROGRESS):
             records = plan.writes.get(section)
             why_not = self._make_checkpoints_topic() if records and section == CHECKPOINTS else ""
@@ -122,7 +125,7 @@ class StateKeeper:
                 tell(f"checkpoints are left to the next run: {why_not}")
             elif records:
                 self._topics.write(section, records)
-        return self.running_leader()
+        return silence.leader if silence.listen() else None
 
     def _make_checkpoints_topic(self) -> str:
         """Why it can't be made, if it can't."""
@@ -135,12 +138,6 @@ class StateKeeper:
         seen = highest_marker_epoch(self._target, leaders, producer_ids) // FENCES_A_GENERATION
         since_s = max(0, int(time.time() - state.head.made_ms / 1000))
         return max(state.head.generation + since_s, seen) + 1
-
-    def _await_leader(self, seconds: float) -> Leadership | None:
-        until = time.monotonic() + seconds
-        while (leader := self.running_leader()) is None and time.monotonic() < until:
-            time.sleep(LOOK_EVERY_S)  # that nobody leads is no event
-        return leader
 
 
 def refuse_other(state: FlowState, there: StateHead, name: str) -> None:
