@@ -20,6 +20,7 @@ from bench.run import Findings, run_all
 from bench.session import FAILURES
 from bench.setups import DEFAULT_WORK, example_properties
 from bench.sizes import MIRRORS, SCENARIOS, TASKS, Sizes
+from bench.steady_report import STEADY_COLUMNS, STEADY_RATIO_COLUMNS, steady_ratio_rows, steady_rows
 
 FAILED, INTERRUPTED = 1, 130
 NARROWEST = 160
@@ -43,7 +44,7 @@ def main(
     only: Annotated[str, typer.Option(help="Scenarios, with commas between them.")] = ",".join(SCENARIOS),
     mirrors: Annotated[str, typer.Option(help="Mirrors, with commas between them.")] = ",".join(MIRRORS),
     scale: Annotated[float, typer.Option(min=0.001, max=100, help="1 is 1 GB; 0.02 to try it.")] = 1.0,
-    tasks: Annotated[int, typer.Option(min=1, help="tasks.max of each mirror.")] = TASKS,
+    tasks: Annotated[int, typer.Option(min=1, help="tasks.max of each mirror; steady traffic has its own.")] = TASKS,
     tls: Annotated[bool, typer.Option("--tls", help="The mirrors speak TLS with both brokers.")] = False,
     out: Annotated[Path, typer.Option(help="The folder for the result.")] = Path("bench/results"),
     label: Annotated[str, typer.Option(help="What the run is called in the result's name.")] = "bench",
@@ -66,6 +67,7 @@ def main(
         scenarios=scenarios,
         mirrors=names,
         measurements=findings.measurements,
+        steady=findings.steady,
         elapsed_s=progress.elapsed_s,
         tls=tls,
         not_in_force=keys_not_in_force(example_properties("sparkmirror", scenarios, tasks), DEFAULT_WORK),
@@ -98,6 +100,10 @@ def _measure(
 def _print(console: Console, findings: Findings) -> None:
     measured = findings.measurements
     wide = console if console.is_terminal else Console(width=max(console.width, NARROWEST))
+    if findings.steady:
+        wide.print(terminal_table("Steady traffic", STEADY_COLUMNS, steady_rows(findings.steady)))
+    if steady_ratios := steady_ratio_rows(findings.steady):
+        wide.print(terminal_table("Ratios of steady traffic", STEADY_RATIO_COLUMNS, steady_ratios))
     if measured:
         wide.print(terminal_table("Mirrors", COLUMNS, result_rows(measured)))
     if ratios := ratio_rows(measured):

@@ -29,6 +29,25 @@ class Measurement:
     error: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steady:
+    """One mirror under steady traffic, once. CPU in cores, also as seconds a GB of records."""
+
+    mirror: str
+    traffic: str
+    tasks: int
+    cores: float | None = None
+    cpu_s_per_gb: float | None = None
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    worst_ms: float | None = None
+    memory_bytes: int | None = None
+    wake_ups_s: float | None = None
+    records: int | None = None
+    surplus: int = 0
+    error: str = ""
+
+
 class Counts(NamedTuple):
     """What became of records: `rebuilt` of them were encoded again; `holes` are offsets without one."""
 

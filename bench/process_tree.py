@@ -14,6 +14,7 @@ import contextlib
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -114,6 +115,10 @@ class TreeMeter:
             self._take_sample()
             return self._account.total_s - self._before_s
 
+    def wake_ups(self) -> int:
+        """How often the threads that live now were woken up so far."""
+        return sum(_wake_ups_of(process.pid) for process in self.living())
+
     def reset_peak(self) -> None:
         with self._lock:
             self._peak_memory = 0
@@ -157,6 +162,15 @@ class TreeMeter:
             for child in process.children(recursive=True):
                 if child not in known:
                     self._members[Identity(child.pid, child.create_time())] = child
+
+
+def _wake_ups_of(pid: int) -> int:
+    """A thread that waits for something switches of its own will."""
+    total = 0
+    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+        with contextlib.suppress(OSError):
+            total += int(status.read_text().partition("\nvoluntary_ctxt_switches:")[2].split(None, 1)[0])
+    return total
 
 
 def _look_at(process: psutil.Process) -> Use | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from bench.measurement import MISSING, Measurement, ratio_text
+from bench.measurement import MISSING, Measurement, Steady, ratio_text
 from bench.sizes import SCENARIOS
 
 OURS = "sparkmirror"
@@ -54,7 +54,7 @@ def _result_row(m: Measurement) -> tuple[str, ...]:
     )
 
 
-def check_text(m: Measurement) -> str:
+def check_text(m: Measurement | Steady) -> str:
     """What the target's end offsets say."""
     if m.error:
         return "FAILED"

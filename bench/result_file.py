@@ -7,16 +7,26 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from bench.measurement import Alone, Measurement
-from bench.report import COLUMNS, RATIO_COLUMNS, markdown_table, ratio_rows, result_rows
+from bench.layouts import LAYOUTS
+from bench.measurement import Alone, Measurement, Steady
+from bench.report import COLUMNS, RATIO_COLUMNS, Rows, markdown_table, ratio_rows, result_rows
 from bench.setups import example_properties
-from bench.sizes import MANY_PARTITIONS, PARTITIONS, Sizes
+from bench.sizes import MANY_PARTITIONS, PARTITIONS, STEADY_TURNS, Sizes
+from bench.steady_report import STEADY_COLUMNS, STEADY_RATIO_COLUMNS, steady_ratio_rows, steady_rows
 
 METHOD = f"""\
 All mirrors ran one after the other between the same two brokers (one node a cluster, Kafka's own heap and JVM
 flags), on the machine that the brokers and the producer share. Topics of {PARTITIONS} partitions, the producer with
 `acks=all`.
 
+- **Steady traffic**: a Java producer with Kafka's default settings writes 1 KB records at an even rate to 8 partitions;
+  it decides which record goes where. `80 partitions`: the same with more of them. `1 record/s in each of 100`: to one
+  partition after the other. Each mirror first copies 20 MB/s for as long as a stretch lasts, and comes {STEADY_TURNS}
+  times, in turn with the others: a figure is the middle one, with the lowest and the highest. Cores: CPU of the whole
+  process tree by time. Latencies are those of the flow's own records, from the call that sends one until Kafka's
+  consumer, with default settings, has it on the target: of one partition of eight, in a trickle of all. Wake-ups:
+  voluntary switches of all threads. `mm2-tuned` gathers here (`fetch.min.bytes` 1 MB, `fetch.max.wait.ms` 10,
+  `linger.ms` 5).
 - **start-up**: from the start of the process until a record that was there before is readable on the target.
 - **burst**: 1 KB records with nothing to compress, in batches of 64 records (64.6 KB), uncompressed.
   **lz4**: 1 KB records of text, 64 in an lz4 batch. **small**: 100 byte records in batches of 1 to 10.
@@ -53,6 +63,7 @@ class Run:
     scenarios: Sequence[str]
     mirrors: Sequence[str]
     measurements: Sequence[Measurement]
+    steady: Sequence[Steady] = ()
     elapsed_s: float
     not_in_force: Sequence[str] = ()
     tls: bool = False
@@ -64,11 +75,18 @@ def result_text(run: Run) -> str:
         facts.append(("Connections", "mirrors speak TLS with both brokers (RSA, 2048 bits), the producer does not"))
     parts = [
         f"# Benchmark {run.day.isoformat()}: {run.label}",
-        markdown_table(COLUMNS, result_rows(run.measurements)),
+        *_tables(
+            "Steady traffic",
+            (STEADY_COLUMNS, steady_rows(run.steady)),
+            (STEADY_RATIO_COLUMNS, steady_ratio_rows(run.steady)),
+        ),
+        *_tables(
+            "Bursts and the rest",
+            (COLUMNS, result_rows(run.measurements)),
+            (RATIO_COLUMNS, ratio_rows(run.measurements)),
+        ),
         alone_text(run.alone),
-        "## Ratios",
-        markdown_table(RATIO_COLUMNS, ratio_rows(run.measurements)),
-        *_failures(run.measurements),
+        *_failures(run),
         "## Machine and versions",
         "\n".join(f"- {name}: {text}" for name, text in facts),
         "## Method",
@@ -94,15 +112,24 @@ def _not_in_force(keys: Sequence[str]) -> str:
     return f"Keys for work that MirrorMaker 2 does by default and this sparkmirror does not yet: {', '.join(keys)}."
 
 
-def _failures(measurements: Sequence[Measurement]) -> list[str]:
-    failed = [m for m in measurements if m.error]
-    texts = [f"### {m.mirror}, {m.scenario}\n\n```\n{m.error}\n```" for m in failed]
+def _tables(title: str, results: tuple[Sequence[str], Rows], ratios: tuple[Sequence[str], Rows]) -> list[str]:
+    """Of what was measured at all."""
+    shown = [markdown_table(columns, rows) for columns, rows in (results, ratios) if rows]
+    return [f"## {title}", *shown] if shown else []
+
+
+def _failures(run: Run) -> list[str]:
+    failed = [(m.mirror, m.scenario, m.error) for m in run.measurements if m.error]
+    failed += [(m.mirror, f"{m.traffic}, tasks.max {m.tasks}", m.error) for m in run.steady if m.error]
+    texts = [f"### {mirror}, {what}\n\n```\n{error}\n```" for mirror, what, error in failed]
     return ["## Failures", *texts] if failed else []
 
 
 def _properties(name: str, scenarios: Sequence[str], tasks: int) -> str:
     topics = [
-        scenario for scenario in scenarios if scenario not in {"idle", "once", "backlog", "partitions", "idle-many"}
+        scenario
+        for scenario in scenarios
+        if scenario not in {"idle", "once", "backlog", "partitions", "idle-many", *LAYOUTS}
     ]
     return f"{name}:\n\n```properties\n{example_properties(name, topics, tasks)}```"
 

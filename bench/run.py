@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.clusters import running_pair
-from bench.measurement import MISSING, Alone, Measurement
+from bench.measurement import MISSING, Alone, Measurement, Steady
 from bench.progress import Progress
 from bench.report import COLUMNS, result_rows
 from bench.scenarios import Bench, Loads
-from bench.session import run_mirror
+from bench.session import RECORDS, run_mirror
 from bench.setups import topic_name
 from bench.sizes import Sizes
+from bench.steady import run_steady
+from bench.steady_report import STEADY_COLUMNS, steady_rows
 
 BURSTS = ("burst", "lz4", "small")
 
@@ -24,11 +26,13 @@ class Findings:
 
     alone: dict[str, Alone] = field(default_factory=dict)
     measurements: list[Measurement] = field(default_factory=list)
+    steady: list[Steady] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
         """Duplicates are a finding; a failure or a missing record is not the measurement that was asked for."""
-        return not any(m.error or m.surplus < 0 for m in self.measurements)
+        measured: list[Measurement | Steady] = [*self.measurements, *self.steady]
+        return not any(m.error or m.surplus < 0 for m in measured)
 
 
 def run_all(
@@ -45,6 +49,11 @@ def run_all(
         if not m.error:
             progress.say(m.mirror, f"{m.scenario}: {one_line(m)}")
 
+    def record_steady(m: Steady) -> None:
+        findings.steady.append(m)
+        if not m.error:
+            progress.say(m.mirror, _cells(STEADY_COLUMNS, steady_rows([m])[0]))
+
     progress.say("bench", "starting two brokers")
     with running_pair(tls=tls) as pair:
         bench = Bench(pair, sizes, Loads(), progress)
@@ -52,12 +61,18 @@ def run_all(
             findings.alone[scenario] = _produce_alone(bench, scenario)
         for name in mirrors:
             run_mirror(bench, name, scenarios, record)
+        run_steady(bench, [name for name in mirrors if name != RECORDS], scenarios, record_steady)
         progress.say("bench", "stopping the brokers")
 
 
 def one_line(m: Measurement) -> str:
-    row = zip(COLUMNS, result_rows([m])[0], strict=True)
-    return ", ".join(f"{name} {cell}" for name, cell in list(row)[2:] if cell not in {MISSING, ""})
+    return _cells(COLUMNS, result_rows([m])[0])
+
+
+def _cells(columns: Sequence[str], row: Sequence[str]) -> str:
+    """Without the two that say what was measured."""
+    named = list(zip(columns, row, strict=True))[2:]
+    return ", ".join(f"{name} {cell}" for name, cell in named if cell not in {MISSING, ""})
 
 
 def _produce_alone(bench: Bench, scenario: str) -> Alone:

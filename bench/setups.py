@@ -27,6 +27,12 @@ TUNED_PRODUCER = {
     "send.buffer.bytes": str(1 << 20),
 }
 
+# For steady traffic: fetches that gather for a while, and batches that wait for others.
+STEADY_TUNING = (
+    {"fetch.min.bytes": str(1 << 20), "fetch.max.wait.ms": "10", "max.poll.records": "20000"},
+    {"linger.ms": "5", "batch.size": str(256 << 10)},
+)
+
 # What MirrorMaker 2 does beside copying records unless it is switched off.
 DEFAULT_WORK = (
     "emit.heartbeats.enabled",
@@ -61,6 +67,7 @@ class Setup:
     source_bootstrap: str
     target_bootstrap: str
     tasks: int
+    is_steady: bool = False  # the traffic that it is tuned for
     security: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -93,8 +100,9 @@ class Setup:
             *(f"{alias}.{key} = {value}" for alias in (a, b) for key, value in self.security.items()),
         ]
         if self.name == "mm2-tuned":
-            lines += [f"{a}.consumer.{key} = {value}" for key, value in TUNED_CONSUMER.items()]
-            lines += [f"{b}.producer.{key} = {value}" for key, value in TUNED_PRODUCER.items()]
+            consumer, producer = STEADY_TUNING if self.is_steady else (TUNED_CONSUMER, TUNED_PRODUCER)
+            lines += [f"{a}.consumer.{key} = {value}" for key, value in consumer.items()]
+            lines += [f"{b}.producer.{key} = {value}" for key, value in producer.items()]
         if self.name == "sparkmirror-records":
             lines.append("pipeline.path = records")
         return "\n".join(lines) + "\n"

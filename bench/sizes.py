@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bench.layouts import LAYOUTS
+
 SCENARIOS = (
     "start-up",
     "burst",
@@ -16,6 +18,7 @@ SCENARIOS = (
     "backlog",
     "partitions",
     "idle-many",  # comes with partitions
+    *LAYOUTS,
 )
 MIRRORS = ("mm2", "mm2-tuned", "sparkmirror", "sparkmirror-records")
 PARTITIONS = 4
@@ -23,6 +26,8 @@ MANY_PARTITIONS = 1000
 RECORD_BYTES = 1000
 SMALL_RECORD_BYTES = 100
 TASKS = 2
+STEADY_TASKS = (1, 4)
+STEADY_TURNS = 3
 WARM_BURSTS = 3  # a machine that is shared with others is up to twice as slow in some seconds as in others
 
 
@@ -40,6 +45,9 @@ class Sizes:
     idle_s: float
     settle_s: float
     deadline_s: float
+    steady_s: int  # of each stretch of steady traffic
+    steady_turns: int  # of each mirror
+    steady_tasks: tuple[int, ...]
 
     @classmethod
     def at(cls, scale: float, tasks: int = TASKS) -> Sizes:
@@ -55,6 +63,9 @@ class Sizes:
             idle_s=max(5.0, 60 * shorter),
             settle_s=max(2.0, 20 * shorter),
             deadline_s=max(90.0, 180 * scale),
+            steady_s=max(5, round(20 * shorter)),
+            steady_turns=STEADY_TURNS if scale >= 1 else 1,
+            steady_tasks=STEADY_TASKS,
         )
 
     def warm_up_records(self, records: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.support.java_programs import JavaProgram
+from tests.support.java_programs import start_program
 
 MAIN = "org.apache.kafka.connect.mirror.ExpandConfig"
 DEADLINE_S = 60.0
@@ -17,7 +17,7 @@ class JavaConfig:
     """`tables` has, for each of Kafka's tables of keys, their defaults as text."""
 
     def __init__(self) -> None:
-        self._program = JavaProgram(MAIN)
+        self._program = start_program(MAIN)
         self.tables: dict[str, dict[str, str | None]] = json.loads(self._program.await_line(DEADLINE_S))
 
     def expand(self, file: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from tests.support.java_programs import JavaProgram
+from tests.support.java_programs import start_program
 
 Isolation = Literal["read_committed", "read_uncommitted"]
 ISOLATIONS: tuple[Isolation, Isolation] = ("read_committed", "read_uncommitted")
@@ -77,7 +77,7 @@ class Read:
 
 class JavaReader:
     def __init__(self) -> None:
-        self._program = JavaProgram("ReadLog")
+        self._program = start_program("ReadLog")
 
     def __enter__(self) -> JavaReader:
         return self

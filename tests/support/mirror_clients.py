@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sparkmirror.client import GroupOffsets, MirrorClient, translate_offsets
-from tests.support.java_programs import JavaProgram
+from tests.support.java_programs import start_program
 
 DEADLINE_S = 60.0
 
@@ -60,7 +60,7 @@ class JavaMirrorClient:
     """Kafka's MirrorClient and RemoteClusterUtils, in a JVM that stays."""
 
     def __init__(self) -> None:
-        self._program = JavaProgram("AskMirror")
+        self._program = start_program("AskMirror")
 
     def close(self) -> None:
         self._program.close()

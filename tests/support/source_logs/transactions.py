@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tests.support.java_programs import JavaProgram
+from sparkmirror.embedded.programs import JavaProgram
+from tests.support.java_programs import start_program
 from tests.support.kafka_client import create_topic
 
 END_DEADLINE_S = 30.0
@@ -103,7 +104,7 @@ def make_transactions(
         "seed": seed,
         "id": f"make-{uuid.uuid4()}",
     }
-    program = JavaProgram("MakeTransactions", json.dumps(plan), flags=QUICK_COMPILER)
+    program = start_program("MakeTransactions", json.dumps(plan), flags=QUICK_COMPILER)
     try:
         made = json.loads(program.await_line(deadline_s))
     except BaseException:
