@@ -29,8 +29,15 @@ def find(mirror: MirrorProcess, who: str) -> psutil.Process:
     tree = mirror.tree()
     if who == "jvm":
         return next(p for p in tree if "java" in p.name())
-    workers = {p.pid for p in tree if "daemon" in str(p.cmdline())}
+    workers = {p.pid for p in tree if "daemon" in str(command_of(p))}
     return next(p for p in tree if p.pid in workers and p.ppid() not in workers)
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.Error:  # it has just ended
+        return []
 
 
 @pytest.mark.timeout(400)

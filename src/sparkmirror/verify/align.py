@@ -37,10 +37,12 @@ def align(source: Sequence[SeenRecord], target: Sequence[SeenRecord], places: Pl
             [difference.missing(r) for r in source] + [difference.extra(r) for r in target], len(source), len(target)
         )
     expected = [places.expected(record.offset) for record in source]
-    if expected[0] in (None, target[0].offset) and _are_swapped(source, target):
+    if expected[0] in (None, target[0].offset) and _are_only_swapped(source, target):
         return Step([difference.swapped(source[0], target[0])], 2, 2)
     meetings = [_meet_in_place(source, target, expected), _meet_anywhere(source, target)]
-    met = min((met for met in meetings if met is not None), key=lambda met: _cost(met, target, expected), default=None)
+    met = min(
+        (met for met in meetings if met is not None), key=lambda met: _cost(met, source, target, expected), default=None
+    )
     if met is None:
         found, here, there = _first_of(source, target, expected)
         return Step(found, here, there)
@@ -52,10 +54,14 @@ def align(source: Sequence[SeenRecord], target: Sequence[SeenRecord], places: Pl
     return Step(found, i, j, shift)
 
 
-def _cost(met: tuple[int, int], target: Sequence[SeenRecord], expected: Sequence[int | None]) -> tuple[int, bool]:
-    """How many differences there are if both sides agree again there."""
-    has_moved = expected[met[0]] not in (None, target[met[1]].offset)
-    return max(met) + has_moved, has_moved
+def _cost(
+    met: tuple[int, int], source: Sequence[SeenRecord], target: Sequence[SeenRecord], expected: Sequence[int | None]
+) -> tuple[int, bool, bool]:
+    """How many differences there are at least if both sides agree again there; by chance a single record may."""
+    i, j = met
+    has_moved = expected[i] not in (None, target[j].offset)
+    goes_on = not _agree(source[i : i + IN_A_ROW], target[j : j + IN_A_ROW])
+    return max(met) + has_moved + goes_on, goes_on, has_moved
 
 
 def _same(source: SeenRecord, target: SeenRecord) -> bool:
@@ -66,6 +72,12 @@ def _are_swapped(source: Sequence[SeenRecord], target: Sequence[SeenRecord]) -> 
     """The first two; a record that equals its neighbour changes nothing by that."""
     are_two = len(source) > 1 and len(target) > 1
     return are_two and _same(source[0], target[1]) and _same(source[1], target[0]) and not _same(source[0], target[0])
+
+
+def _are_only_swapped(source: Sequence[SeenRecord], target: Sequence[SeenRecord]) -> bool:
+    """Of `X Y X` without the first X is left `Y X`, which looks the same but for what comes behind."""
+    behind = slice(2, 2 + IN_A_ROW)
+    return _are_swapped(source, target) and _agree(source[behind], target[behind])
 
 
 def _meet_in_place(
