@@ -14,6 +14,7 @@ from tests.support.grantor import LocalGrantor
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, topics
 from tests.support.leases import Copied, ends, new_producer_id, plan_lease, run_copy, run_lease
+from tests.support.source_logs import remove_records
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -25,10 +26,11 @@ def values(reader: JavaReader, servers: str, topic: str) -> list[bytes | None]:
 
 
 @pytest.mark.parametrize("versioned", ["3.9.2"], indirect=True)
-@pytest.mark.parametrize("foreign", [False, True])
+@pytest.mark.parametrize(("foreign", "removed"), [(False, 0), (True, 0), (False, 50)])
 def test_what_was_under_way_is_named_and_neither_doubled_nor_out_of_order(
-    pair: Pair, versioned: KafkaCluster, topic: str, java_reader: JavaReader, foreign: bool
+    pair: Pair, versioned: KafkaCluster, topic: str, java_reader: JavaReader, foreign: bool, removed: int
 ) -> None:
+    """`removed`: from the source's beginning, so that it holds nothing where these appends stand in the target."""
     source, target = pair.source, versioned.bootstrap_servers
     create_topic(source, topic, 1)
     create_topic(target, topic, 1)
@@ -43,6 +45,8 @@ def test_what_was_under_way_is_named_and_neither_doubled_nor_out_of_order(
         await_condition(lambda: ends(target, topic) == {0: 100}, "the first records", 30)
         delete_topic(target, topic)
         await_condition(lambda: topic not in topics(target), "the deletion")
+        if removed:
+            remove_records(source, topic, removed)
         create_topic(target, topic, 1)
         produce(source, topic, ({"value": b"%0*d" % (LARGE, number)} for number in range(20)), batch_num_messages=1)
         await_condition(
@@ -57,13 +61,13 @@ def test_what_was_under_way_is_named_and_neither_doubled_nor_out_of_order(
     assert f"stand at its offsets 0..{there - 1};" in fact
     if foreign:
         produce(target, topic, [{"value": b"foreign"}])
-    rules = Rules(on_recreate=CONTINUE)
+    rules = Rules(on_recreate=CONTINUE, on_gap=CONTINUE)
     second = run_lease(source, target, topic, producer_id, hints=first[0].standings, rules=rules)
     if foreign:
         assert "stopped foreign-writer" in second.facts[-1] and ends(target, topic) == {0: there + 1}
         return
     assert all(" noted target-recreated" in fact for fact in second.facts)
     assert values(java_reader, target, topic) == values(java_reader, source, topic)
-    assert ends(target, topic) == {0: there + 120}
+    assert ends(target, topic) == {0: there + 120 - removed}
     third = run_lease(source, target, topic, producer_id, hints=second.standings)
     assert third.facts == [] and third.total("records") == 0

@@ -79,6 +79,44 @@ def test_equal_offsets_need_no_progress_at_all(
     assert_same_log(java_reader, pair.source, topic, pair.target, topic, mirrored="read_committed", ends=True)
 
 
+def test_translated_offsets_without_progress_are_not_taken_for_equal_ones_where_the_source_has_a_marker(
+    pair: Pair, topic: str, producer_id: int, java_reader: JavaReader
+) -> None:
+    """Transactions of one record each: the target's last record stands where the source has a marker."""
+    rules = Rules(preserve=NEVER)
+    create_topic(pair.source, topic, 1)
+    create_topic(pair.target, topic, 1)
+    known = None
+    for count in (11, 1):
+        for _ in range(count):
+            produce(pair.source, topic, [{"value": b"%d" % count}])
+            write_markers(pair.source, topic, 1)
+        known = run_lease(pair.source, pair.target, topic, producer_id, rules=rules, hints=known).standings
+    assert ends(pair.target, topic) == {0: 12}
+    write_numbers(pair.source, topic, 100, 110)
+    again = run_lease(pair.source, pair.target, topic, producer_id, rules=rules)
+    assert "stopped diverged" in again.facts[-1] and ends(pair.target, topic) == {0: 12}
+
+
+@pytest.mark.parametrize("known", [None, Standing(0, -1, 0)], ids=["lost", "older"])
+def test_translated_offsets_without_progress_are_not_taken_for_equal_ones_behind_a_hole(
+    pair: Pair, topic: str, producer_id: int, known: Standing | None
+) -> None:
+    """The source holds nothing at any of the offsets at which the target does. Progress was lost, or is too old."""
+    rules = Rules(preserve=NEVER)
+    create_topic(pair.source, topic, 1)
+    create_topic(pair.target, topic, 1)
+    write_markers(pair.source, topic, 400)
+    write_numbers(pair.source, topic, 0, 300)
+    assert run_lease(pair.source, pair.target, topic, producer_id, rules=rules).facts == []
+    assert ends(pair.target, topic) == {0: 300}
+    write_numbers(pair.source, topic, 300, 310)
+    hints = {} if known is None else {(topic, 0): known}
+    again = run_lease(pair.source, pair.target, topic, producer_id, hints=hints)
+    assert "stopped position-unknown: offsets are translated and no progress says so" in again.facts[-1]
+    assert ends(pair.target, topic) == {0: 300}
+
+
 def test_what_compaction_removed_from_the_source_since_is_no_divergence(
     pair: Pair, topic: str, producer_id: int, java_reader: JavaReader
 ) -> None:

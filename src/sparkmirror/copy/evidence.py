@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from sparkmirror.topology.run import Stretch
 _ANY_OFFSET = 1 << 62
 # A MirrorMaker 2 writes its offsets down once a minute. Who copied more than this since gets it once more.
 MOST_RECORDS = 1_000_000
+LOOKS_BACK = (1_000, 30_000, 1_000_000)  # offsets, until both sides hold a record
 LOOK_BACK = 100  # offsets before it, to see that nothing was copied since
 
 
@@ -29,20 +30,102 @@ def first_record(source: SourceView, place: Place, first: int, end: int) -> int 
     return found.offset if found else None
 
 
-def compare(source: SourceView, place: Place, tail: Batch) -> int:
-    """What both still hold where the target's last batch stands must be the same. The epoch of the source's leader.
+class Compared(NamedTuple):
+    """`source_epoch`: of the leader that took the source's newest batch there. `seen`: the last offset at which both
+    hold a record; -1: there is none, so nothing was compared."""
 
-    MirrorError: it is not the same.
-    """
+    source_epoch: int
+    seen: int
+
+
+def compare(source: SourceView, place: Place, tail: Batch) -> Compared:
+    """What both still hold where a batch of the target stands must be the same. MirrorError: it is not."""
     first, end = tail.header.first, tail.header.end
-    batches = list(source.copyable(place.source, place.partition, first, end))
+    start, _ = source.bounds(place.source, place.partition) or (first, end)
+    batches = list(source.copyable(place.source, place.partition, max(first, start), end))
     theirs = {record.offset: record for batch in batches for record in batch.records}
-    by_time = tail.by_time
+    by_time, seen = tail.by_time, -1
     for ours in tail.records:
         here = theirs.get(ours.offset)
-        if here is not None and content_of(here, by_time) != content_of(ours, by_time):
+        if here is None:
+            continue
+        if content_of(here, by_time) != content_of(ours, by_time):
             raise facts.diverged(place.source.name, first, end)
-    return batches[-1].header.leader_epoch if batches else -1
+        seen = ours.offset
+    return Compared(batches[-1].header.leader_epoch if batches else -1, seen)
+
+
+def require_equal(source: SourceView, target: Cluster, producer_id: int, place: Place, first: int, end: int) -> bool:
+    """What our records in `first..end` of the target say, of whose last batch the source holds nothing.
+
+    It may have lost what stood there, to compaction or retention. Or these records stand elsewhere in the source, as
+    offsets are translated and nothing says so; then both hold other records at some offset, or the record that the
+    source has next is among ours:
+
+        source   | hole ......... | a  b  c     next is a
+        target   | a  b  c |                    and here it is
+
+    Whether both hold the same record at any offset. MirrorError: offsets are not equal, or too much would have to be
+    read to know it.
+    """
+    start, _ = source.bounds(place.source, place.partition) or (first, end)
+    if next(_records(source, place, max(first, start), _ANY_OFFSET), None) is None:
+        return False
+
+    def ours(begin: int, until: int) -> Iterator[Batch]:
+        batches = data_batches(target, place.target, place.target_partition, begin, until)
+        return (batch for batch in batches if batch.header.producer_id == producer_id)
+
+    seen = _last_seen(source, place, ours, max(first, start), end)
+    behind = max(first, seen + 1)
+    coming = next(_records(source, place, max(behind, start), _ANY_OFFSET), None)
+    if coming is not None and (found := _find(coming, ours(behind, end))) is not None:
+        raise facts.position_unknown(
+            f"offsets are translated and no progress says so: the record at offset {coming.offset} of the source "
+            f"{place.source.name} stands at the target's offset {found}"
+        )
+    return seen >= 0
+
+
+def _last_seen(
+    source: SourceView, place: Place, ours: Callable[[int, int], Iterator[Batch]], first: int, end: int
+) -> int:
+    """The last offset in `first..end` at which both hold a record, -1: there is none."""
+    until = end
+    for window in LOOKS_BACK:
+        begin = max(first, end - window)
+        seen = _compare_all(_records(source, place, begin, until), ours(begin, until), place)
+        if seen >= 0 or begin == first:
+            return seen
+        until = begin
+    raise facts.position_unknown(
+        f"the source {place.source.name} holds nothing at the last {LOOKS_BACK[-1]} offsets of what was copied, so "
+        "nothing tells whether offsets are equal"
+    )
+
+
+def _compare_all(theirs: Iterator[PlainRecord], ours: Iterator[Batch], place: Place) -> int:
+    seen = -1
+    there = next(theirs, None)
+    for batch in ours:
+        for record in batch.records:
+            while there is not None and there.offset < record.offset:
+                there = next(theirs, None)
+            if there is not None and there.offset == record.offset:
+                if content_of(there, batch.by_time) != content_of(record, batch.by_time):
+                    raise facts.diverged(place.source.name, batch.header.first, batch.header.end)
+                seen = record.offset
+    return seen
+
+
+def _find(wanted: PlainRecord, batches: Iterator[Batch]) -> int | None:
+    """Where the same record stands."""
+    for batch in batches:
+        content = content_of(wanted, batch.by_time)
+        for record in batch.records:
+            if content_of(record, batch.by_time) == content:
+                return record.offset
+    return None
 
 
 class Ending(NamedTuple):

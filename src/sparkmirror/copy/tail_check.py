@@ -11,7 +11,7 @@ from sparkmirror.copy.first_place import FirstPlace
 from sparkmirror.copy.lease import NEVER
 from sparkmirror.copy.place import Ends, Place, Position
 from sparkmirror.copy.sides import Sides
-from sparkmirror.copy.tail import Tail, data_batches
+from sparkmirror.copy.tail import Batch, Tail, data_batches
 from sparkmirror.errors import MirrorError
 from sparkmirror.topology.standing import OTHERS, Standing
 
@@ -24,8 +24,8 @@ class TailCheck:
         self._first = first
         self._counting = counting
 
-    def decide(self, place: Place, ends: Ends) -> Position:
-        """From the target's last batch."""
+    def decide(self, place: Place, ends: Ends, *, must_see: bool = False) -> Position:
+        """From the target's last batch. `must_see`: both logs must hold a record of ours at the same place."""
         hint = place.hint
         log_start = self._sides.target_start(place)
         if hint and hint.target_end < 0:
@@ -53,7 +53,7 @@ class TailCheck:
                 f"{tail.last.last_sequence}",
             )
         try:
-            return self._behind(place, ends, tail, wanted)
+            return self._behind(place, ends, tail, wanted, must_see=must_see)
         except MirrorError as fact:
             if fact.name not in facts.MISPLACED or not self._has_foreign(place, ends):
                 raise
@@ -67,14 +67,17 @@ class TailCheck:
         batches = data_batches(self._sides.target, place.target, place.target_partition, hint.target_end, ends.log_end)
         return any(batch.header.producer_id != self._sides.producer_id for batch in batches)
 
-    def _behind(self, place: Place, ends: Ends, tail: Tail, log_start: int) -> Position:
+    def _behind(self, place: Place, ends: Ends, tail: Tail, log_start: int, *, must_see: bool) -> Position:
         """What we wrote up to the end of the last batch is there; behind it only markers may stand."""
         tail_epoch = -1
         if tail.data and tail.data.header.producer_id == self._sides.producer_id:
-            tail_epoch = evidence.compare(self._sides.source, place, tail.data)
+            compared = evidence.compare(self._sides.source, place, tail.data)
+            tail_epoch = compared.source_epoch
             _, source_end = self._sides.source_bounds(place)
             if tail.data.header.end > source_end:
                 return self._after_cut(place, ends, tail, source_end, log_start)
+            if compared.seen < 0:
+                self._look_back(place, tail.data, must_see=must_see)
         next_offset = evidence.first_record(self._sides.source, place, tail.last.end, ends.log_end)
         why = ""
         if next_offset is not None:
@@ -91,6 +94,18 @@ class TailCheck:
             equal_end=next_offset or 0,
             is_news=bool(why),
         )
+
+    def _look_back(self, place: Place, tail: Batch, *, must_see: bool) -> None:
+        """The source holds nothing where the last batch stands. Up to where progress came offsets were equal."""
+        first, end = self._sides.target_start(place), tail.header.end
+        if place.hint:
+            first = max(first, place.hint.target_end)
+        if first >= end:
+            return
+        ours = self._sides.id_of(place)
+        is_seen = evidence.require_equal(self._sides.source, self._sides.target, ours, place, first, end)
+        if must_see and not is_seen:
+            raise facts.diverged(place.source.name, tail.header.first, end)
 
     def _after_cut(self, place: Place, ends: Ends, tail: Tail, source_end: int, log_start: int) -> Position:
         """The source has lost the end of what was copied; without progress nothing says that it was ours."""
@@ -123,7 +138,7 @@ class TailCheck:
         """In a topic that was made anew. Brokers that know topics by name have put into it what was under way to the
         one before: if nothing else is there it is removed, and the mirror begins behind it."""
         try:
-            return self.decide(place, ends)
+            return self.decide(place, ends, must_see=True)
         except MirrorError as fact:
             if fact.name not in facts.MISPLACED:
                 raise
