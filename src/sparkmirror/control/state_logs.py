@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from sparkmirror.batch.records import PlainRecord
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
 from sparkmirror.control.state_plan import Logs, PlaceState
+from sparkmirror.copy import evidence
+from sparkmirror.copy.place import Place as CopyPlace
 from sparkmirror.copy.source_view import ClusterView
-from sparkmirror.copy.tail import content_of, data_batches, read_tail
+from sparkmirror.copy.tail import read_tail
+from sparkmirror.errors import MirrorError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.log import format_topic_id
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.protocol.fetch import READ_COMMITTED, READ_UNCOMMITTED
 from sparkmirror.topology.select import TopicPair, TopicSelector, plan_topics
-
-_ANY_OFFSET = 1 << 62
 
 
 class LogReader:
@@ -64,8 +64,7 @@ class LogReader:
         return found
 
     def _differs(self, place: Place, wanted: PlaceState, logs: Logs, producer_id: int) -> bool:
-        """Whether offsets became translated behind what the state knows. Then counting finds the place, and a look at
-        the log's end alone might not: where the source has nothing at that offset, nothing speaks against it."""
+        """Whether offsets became translated behind what the state knows. Then counting finds the place."""
         known = wanted.standing
         if known and (known.translated or known.target_end < 0 or known.target_id not in ("", logs.target_id)):
             return False
@@ -79,20 +78,10 @@ class LogReader:
         bounds = self._view.bounds(source, place[1])
         if bounds is not None and tail.header.end > bounds[1]:
             return True
-        ours = {record.offset: content_of(record, tail.by_time) for record in tail.records}
-        theirs = list(self._records(place, tail.header.first, tail.header.end))
-        if theirs:
-            return any(ours.get(record.offset) != content_of(record, tail.by_time) for record in theirs)
-        coming = next(self._records(place, tail.header.end, _ANY_OFFSET), None)
-        if coming is None:
-            return False
-        batches = data_batches(self._target, remote, number, first, logs.target_end)
-        return any(
-            content_of(coming, batch.by_time) == content_of(record, batch.by_time)
-            for batch in batches
-            for record in batch.records
-        )
-
-    def _records(self, place: Place, first: int, end: int) -> Iterator[PlainRecord]:
-        for batch in self._view.copyable(self._here.topics[place[0]], place[1], first, end):
-            yield from (record for record in batch.records if first <= record.offset < end)
+        both = CopyPlace(place[1], source, remote, onto=number)
+        try:
+            if evidence.compare(self._view, both, tail).seen < 0:
+                evidence.require_equal(self._view, self._target, producer_id, both, first, tail.header.end)
+        except MirrorError:
+            return True
+        return False
