@@ -7,12 +7,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sparkmirror.config.model import FlowConfig
+from sparkmirror.control import flow as flow_module
 from sparkmirror.control import part
 from sparkmirror.control.discovery import Landscape, Place
 from sparkmirror.control.flow import FlowKeeper
@@ -28,6 +30,7 @@ from sparkmirror.offsets.claims import Claims, lift_halt, write_halt
 from sparkmirror.offsets.facts_topic import FactsTopic
 from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.fact import WHOLE_FLOW
+from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.flows import only_flow, write_flow
@@ -41,6 +44,12 @@ from tests.support.topic_admin import change_configs
 NEW_ID = "00000000-0000-0000-0000-000000000001"  # of a topic
 
 pytestmark = pytest.mark.timeout(60)
+
+
+def in_another_thread(work: Callable[[], None]) -> None:
+    """With what it raises."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
 
 
 def test_a_source_that_does_not_answer_costs_no_lead(pair: Pair, tmp_path: Path) -> None:
@@ -108,6 +117,30 @@ def test_a_lead_that_another_had_between_two_records_is_taken_as_from_any_other(
         await_condition(lambda: caplog.text.count(f"{flow.name}: leads, with") == 2, "the lead to be taken anew", 20)
         assert caplog.text.count(f"{flow.name}: another driver leads") == 1
         assert 9.0 < keeper.lead.unguarded_wait_s <= 11.0, "leases of the other may still write"
+
+
+def test_what_a_lease_wants_known_is_refused_where_another_may_have_read_progress_before_it(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two drivers that start together: the second has taken the lead, and the first does not know it yet."""
+    flow = only_flow(write_flow(tmp_path, pair.source, pair.target, "x", {"lease.seconds": "20"}))
+    standing = Standing(5, target_end=5, translated="a hole")
+    with keeping(flow) as (keeper, _), Cluster(keeper.target.address) as beside:
+        keeper.write_standing(("x", 0), standing)
+        monkeypatch.setattr(flow_module, "CONFIRM_S", 0.2)
+        unseen = pytest.raises(ConnectionLostError, match="may have read progress before")
+        with keeper._claims._lock, unseen:  # it can't look
+            in_another_thread(lambda: keeper.write_standing(("x", 1), standing))
+        monkeypatch.setattr(flow_module, "CONFIRM_S", 20.0)
+        looked = keeper.lead._read_at
+        keeper.lead.look_every_s = 60.0  # from its next look on
+        await_condition(lambda: keeper.lead._read_at > looked, "that look", 30)
+        other = Claims(beside, Storage.of(flow), 1)
+        other.refresh()
+        other.lead(9.0)
+        assert keeper.lead.is_sure
+        with pytest.raises(ConnectionLostError, match="may have read progress before"):
+            keeper.write_standing(("x", 2), standing)
 
 
 def test_who_ends_releases_no_lead_of_another(pair: Pair, tmp_path: Path) -> None:

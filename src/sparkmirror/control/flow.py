@@ -61,6 +61,7 @@ PRUNE_EVERY_S = 300.0
 MEASURE_EVERY_S = 5.0
 RIVAL_EVERY_S = 10.0
 ACCEPTED_EVERY_S = 1.0
+CONFIRM_S = 5.0
 
 
 class FlowKeeper:
@@ -277,10 +278,12 @@ class FlowKeeper:
             self.progress.drop()
 
     def write_standing(self, place: Place, standing: Standing) -> None:
-        """A task wants it known before it appends anything."""
+        """A task wants it known before it appends anything, also to a driver that has taken the lead meanwhile."""
         if not self.lead.is_sure:
             raise ConnectionLostError("another driver may lead: nothing is written for this one's leases")
         self.progress.write_now(place, standing)
+        if not self.lead.led_after_now(CONFIRM_S):
+            raise ConnectionLostError("another driver may have read progress before this was written")
 
     def write_facts(self) -> None:
         """Bring the status topic up to the ledger. Who stands by leaves it to the leader.

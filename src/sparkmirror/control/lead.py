@@ -63,6 +63,7 @@ class Lead:
         self._why_unconfirmed = ""
         self._ended = False
         self._due = threading.Event()
+        self._looked = threading.Condition()
         self.part = Part(f"lead {flow.name}", self._keep)
 
     def allow(self) -> None:
@@ -169,6 +170,8 @@ class Lead:
         self._times_anew = self._claims.times_anew
         if has_fences:
             self._is_out_of_fences = False
+        with self._looked:
+            self._looked.notify_all()
         if is_news or has_fences or (had_lapsed and self.term_s):
             self._changed()
 
@@ -245,6 +248,16 @@ class Lead:
     def is_sure(self) -> bool:
         """Whether it is known that this driver leads, also if the flow is halted."""
         return self._view.leads and self._left_s > 0
+
+    def led_after_now(self, timeout_s: float) -> bool:
+        """Whether this driver leads by a look that begins after the call. Whoever takes the lead later says so first,
+        and then reads what was written before the call.
+        """
+        began = time.monotonic()
+        self._due.set()
+        with self._looked:
+            self._looked.wait_for(lambda: self._read_at >= began or self._ended or not self._view.leads, timeout_s)
+        return self._view.leads and self._read_at >= began
 
     @property
     def _left_s(self) -> float:
