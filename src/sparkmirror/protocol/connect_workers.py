@@ -16,6 +16,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from sparkmirror.errors import ProtocolError
 from sparkmirror.protocol.wire import Reader
 
 PROTOCOL_TYPE = "connect"  # of their group
@@ -41,8 +42,7 @@ def parse_workers(members: Iterable[tuple[bytes, bytes]]) -> Workers:
     """`members`: metadata and assignment of each."""
     workers = Workers()
     for metadata, assignment in members:
-        reader = _reader(metadata)
-        version = reader.int16()
+        reader, version = _open(metadata)
         reader.string()  # url
         workers.config_offset = max(workers.config_offset, reader.int64())
         if version >= _INCREMENTAL:
@@ -55,8 +55,7 @@ def _note_assignment(workers: Workers, data: bytes | memoryview) -> bool:
     """Whether more will come."""
     if not data:
         return False
-    reader = _reader(data)
-    version = reader.int16()
+    reader, version = _open(data)
     reader.int16()  # error
     for _ in range(2):  # leader, url
         reader.string()
@@ -78,5 +77,10 @@ def _read_elements(reader: Reader) -> Iterator[tuple[str, set[int]]]:
         yield connector, {number for (number,) in numbers if number >= 0}
 
 
-def _reader(data: bytes | memoryview) -> Reader:
-    return Reader(memoryview(data), flexible=False)
+def _open(data: bytes | memoryview) -> tuple[Reader, int]:
+    """Past the version. Newer ones add to the end of what is known, if they keep to what Connect itself expects."""
+    reader = Reader(memoryview(data), flexible=False)
+    version = reader.int16()
+    if version < 0:
+        raise ProtocolError(f"Connect's protocol has no version {version}")
+    return reader, version
