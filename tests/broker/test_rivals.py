@@ -15,11 +15,15 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.rival import RivalWatch, worker_group
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.topology.standing import Standing
+from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
 from tests.support.connect_messages import Tasks, assignment, metadata
 from tests.support.flows import only_flow, write_flow
 from tests.support.group_members import PlantedMember
-from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, topics
+from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics
+from tests.support.local_mirror import mirroring
 
 MIRROR = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 
@@ -231,3 +235,29 @@ def test_a_mirrormaker_on_a_file_is_known_by_its_group(scene: Scene) -> None:
         assert f"(connector MirrorSourceConnector in group {group} of cluster B)" in scene.watch.look()
         member.leave()
         assert scene.watch.look() == ""
+
+
+def test_a_run_that_waited_goes_on_by_the_progress_of_the_end(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by that of the day on which it took the lead."""
+    monkeypatch.setattr("sparkmirror.control.rival.LOOK_SOON_S", 0.2)
+    pair, topic, flow = scene.pair, scene.name, scene.flow
+    remote, source = f"{flow.source.alias}.{topic}-copied", f"{topic}-copied"
+    file = tmp_path / "mm2.properties"
+    file.write_text(file.read_text().replace(f"topics = {topic}", f"topics = {source}"))
+    create_topic(pair.source, source, 1)
+    create_topic(pair.target, remote, 1)
+    scene.keep()
+    scene.hold()
+    with mirroring(file) as mirror:
+        await_condition(lambda: mirror.keeper.view.problem_state == "waiting" and mirror.keeper.view.leads, "the wait")
+        for servers, name in ((pair.source, source), (pair.target, remote)):  # as a MirrorMaker 2 would
+            produce(servers, name, ({"value": b"%d" % i, "partition": 0} for i in range(10)))
+        ProgressTopic(mirror.keeper.target, Storage.of(flow)).write({(source, 0): Standing(10)})
+        produce(pair.source, source, ({"value": b"%d" % i, "partition": 0} for i in range(10, 15)))
+        scene.member.leave()
+        mirror.await_topics(1)
+        mirror.catch_up(source)
+        assert mirror.facts() == {}
+    assert [record.value for record in read_all(pair.target, remote)[0]] == [b"%d" % i for i in range(15)]

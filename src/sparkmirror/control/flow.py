@@ -323,7 +323,7 @@ class FlowKeeper:
                     self.write_progress()
                 if self.view.halt is None:  # a halted flow comes to rest whoever else runs
                     self._heed_rival()
-                self._refresh_progress()
+                self._refresh_progress()  # after it has written its last
                 if halt := self.view.halt:
                     next_look = 0.0  # as soon as it goes on
                     self._halted_for = halt.number
@@ -356,10 +356,6 @@ class FlowKeeper:
             self._changed()
         if self.view.rival:
             raise RivalError(f"{self.view.rival}: it is waited for")
-        if before:  # it has written progress as well
-            self._led_last = False
-            self.progress.take_lead()
-            self._is_stale.set()
 
     def _begin(self) -> None:
         """Claim the producer id, and read what an earlier driver knew: once. Progress is read by who leads.
