@@ -4,14 +4,11 @@ tests/long/test_rival_in_connect.py has real ones.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.rival import RivalWatch, worker_group
 from sparkmirror.net.cluster import Cluster
@@ -19,69 +16,18 @@ from sparkmirror.offsets.progress import ProgressTopic
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
-from tests.support.connect_messages import Tasks, assignment, metadata
+from tests.support.connect_messages import assignment, metadata
+from tests.support.connect_scene import Scene, connect_scene
 from tests.support.flows import only_flow, write_flow
 from tests.support.group_members import PlantedMember
 from tests.support.kafka_client import await_condition, create_topic, delete_topic, produce, read_all, topics
 from tests.support.local_mirror import mirroring
 
-MIRROR = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A flow, and a Connect cluster of one worker on its target: its group and its topic are called as the test."""
-
-    pair: Pair
-    name: str
-    flow: FlowConfig
-    watch: RivalWatch
-    member: PlantedMember
-
-    @property
-    def connector(self) -> str:
-        return f"mirror-{self.name}"
-
-    @property
-    def said(self) -> str:
-        where = f"(connector {self.connector} in group {self.name} of cluster B)"
-        return f"a MirrorMaker 2 still mirrors {self.flow.name} {where}, and both would write each record; stop it"
-
-    def hold(self, tasks: Tasks | None = None, *, had: Tasks | None = None, **more: object) -> None:
-        """The worker joins and is given tasks."""
-        self.member.join(metadata(None if had is None else assignment(had)))
-        given = {self.connector: [-1, 0]} if tasks is None else tasks
-        self.member.take(assignment(given, **more))  # type: ignore[arg-type]
-
-    def keep(
-        self, changes: Mapping[str, str | None] | None = None, *, topic: str = "", config: str = "compact"
-    ) -> None:
-        """A topic with the connector's configuration, and what Connect writes beside it. None: a key is left out."""
-        topic = topic or self.name
-        create_topic(self.pair.target, topic, config={"cleanup.policy": config})
-        said = {
-            "connector.class": MIRROR,
-            "source.cluster.alias": self.flow.source.alias,
-            "target.cluster.alias": "B",
-            "source.cluster.bootstrap.servers": self.pair.source,
-            "target.cluster.bootstrap.servers": self.pair.target,
-        } | dict(changes or {})
-        value = json.dumps({"properties": {key: text for key, text in said.items() if text is not None}}).encode()
-        self.write(
-            topic, {"session-key": b"{}", f"connector-{self.connector}": value, f"commit-{self.connector}": b"{}"}
-        )
-
-    def write(self, topic: str, records: Mapping[str, bytes | None]) -> None:
-        produce(self.pair.target, topic, ({"key": key.encode(), "value": value} for key, value in records.items()))
-
 
 @pytest.fixture
 def scene(pair: Pair, topic: str, tmp_path: Path) -> Iterator[Scene]:
-    flow = only_flow(write_flow(tmp_path, pair.source, pair.target, topic))
-    with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
-        scene = Scene(pair, topic, flow, RivalWatch(flow, source, target), PlantedMember(target, topic))
+    with connect_scene(pair.source, pair.target, topic, tmp_path) as scene:
         yield scene
-        scene.member.leave()
 
 
 def test_a_connector_with_a_task_is_named_until_its_worker_leaves(scene: Scene) -> None:
@@ -97,8 +43,8 @@ def test_what_is_found_stands_while_the_workers_say_the_same(scene: Scene) -> No
     scene.keep()
     scene.hold()
     assert scene.watch.look() == scene.said
-    delete_topic(scene.pair.target, scene.name)
-    await_condition(lambda: scene.name not in topics(scene.pair.target), "the end of the topic")
+    delete_topic(scene.target, scene.name)
+    await_condition(lambda: scene.name not in topics(scene.target), "the end of the topic")
     assert scene.watch.look() == scene.said
     scene.hold(had={scene.connector: [-1, 0]}, tasks={})
     assert scene.watch.look() == ""
@@ -157,7 +103,7 @@ def test_other_connectors_are_not_named(scene: Scene, changes: dict[str, str | N
 
 def test_servers_that_only_the_cluster_names_are_its_own(scene: Scene, tmp_path: Path) -> None:
     """Files name them as `localhost`, the brokers and the connector as 127.0.0.1."""
-    source, target = (servers.replace("127.0.0.1", "localhost") for servers in (scene.pair.source, scene.pair.target))
+    source, target = (servers.replace("127.0.0.1", "localhost") for servers in (scene.source, scene.target))
     alias = scene.flow.source.alias
     (tmp_path / "more").mkdir()
     file = write_flow(tmp_path / "more", source, target, scene.name)
@@ -242,22 +188,22 @@ def test_a_run_that_waited_goes_on_by_the_progress_of_the_end(
 ) -> None:
     """Not by that of the day on which it took the lead."""
     monkeypatch.setattr("sparkmirror.control.rival.LOOK_SOON_S", 0.2)
-    pair, topic, flow = scene.pair, scene.name, scene.flow
+    topic, flow = scene.name, scene.flow
     remote, source = f"{flow.source.alias}.{topic}-copied", f"{topic}-copied"
     file = tmp_path / "mm2.properties"
     file.write_text(file.read_text().replace(f"topics = {topic}", f"topics = {source}"))
-    create_topic(pair.source, source, 1)
-    create_topic(pair.target, remote, 1)
+    create_topic(scene.source, source, 1)
+    create_topic(scene.target, remote, 1)
     scene.keep()
     scene.hold()
     with mirroring(file) as mirror:
         await_condition(lambda: mirror.keeper.view.problem_state == "waiting" and mirror.keeper.view.leads, "the wait")
-        for servers, name in ((pair.source, source), (pair.target, remote)):  # as a MirrorMaker 2 would
+        for servers, name in ((scene.source, source), (scene.target, remote)):  # as a MirrorMaker 2 would
             produce(servers, name, ({"value": b"%d" % i, "partition": 0} for i in range(10)))
         ProgressTopic(mirror.keeper.target, Storage.of(flow)).write({(source, 0): Standing(10)})
-        produce(pair.source, source, ({"value": b"%d" % i, "partition": 0} for i in range(10, 15)))
+        produce(scene.source, source, ({"value": b"%d" % i, "partition": 0} for i in range(10, 15)))
         scene.member.leave()
         mirror.await_topics(1)
         mirror.catch_up(source)
         assert mirror.facts() == {}
-    assert [record.value for record in read_all(pair.target, remote)[0]] == [b"%d" % i for i in range(15)]
+    assert [record.value for record in read_all(scene.target, remote)[0]] == [b"%d" % i for i in range(15)]
