@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from sparkmirror.control import rival
 from sparkmirror.control.address import flow_address
+from sparkmirror.control.connect_topics import Known
 from sparkmirror.control.rival import RivalWatch, worker_group
+from sparkmirror.errors import BrokerError
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.offsets.progress import ProgressTopic
+from sparkmirror.protocol import codes
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 from tests.conftest import Pair
@@ -165,6 +169,27 @@ def test_words_that_nobody_understands_name_nobody(scene: Scene, said: bytes) ->
     assert scene.watch.look() == ""
     scene.member.join(metadata())
     scene.member.take(said)
+    assert scene.watch.look() == ""
+
+
+def test_what_is_known_stands_while_brokers_move(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not when we are told that we may not know."""
+    scene.keep()
+    scene.hold()
+    assert scene.watch.look() == scene.said
+    for code, said in ((codes.COORDINATOR_NOT_AVAILABLE, scene.said), (codes.GROUP_AUTHORIZATION_FAILED, "")):
+        with monkeypatch.context() as patch:
+            patch.setattr(rival, "describe_groups", lambda *_, c=code, **__: {scene.name: BrokerError(c, "no")})
+            assert scene.watch.look() == said
+    assert scene.watch.look() == scene.said
+    scene.hold(config_offset=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(rival, "read_connectors", lambda *_: Known([], is_sure=False))
+        assert scene.watch.look() == scene.said
+    delete_topic(scene.target, scene.name)
+    await_condition(lambda: scene.name not in topics(scene.target), "the end of the topic")
+    assert scene.watch.look() == scene.said  # what could not be read is tried again in a minute
+    scene.hold(config_offset=2)
     assert scene.watch.look() == ""
 
 
