@@ -29,9 +29,16 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
-def worker(pair: Pair) -> Iterator[ConnectWorker]:
+def shared(pair: Pair) -> Iterator[ConnectWorker]:
     with ConnectWorker(pair.target, f"workers-{uuid.uuid4().hex[:6]}") as worker:
         yield worker
+
+
+@pytest.fixture
+def worker(shared: ConnectWorker) -> ConnectWorker:
+    if not shared.running:  # a test killed it
+        shared.start()
+    return shared
 
 
 def test_beside_a_connector_the_mirror_waits_and_goes_on_where_it_ended(
@@ -93,21 +100,20 @@ def test_other_connectors_delay_nothing(pair: Pair, worker: ConnectWorker, topic
         assert shown.returncode == 0 and "a MirrorMaker 2" not in shown.stdout
 
 
-def test_a_worker_that_ends_holds_nothing_up(pair: Pair, topic: str, tmp_path: Path) -> None:
+def test_a_worker_that_was_killed_holds_nothing_up(pair: Pair, worker: ConnectWorker, topic: str) -> None:
+    """When its session is over, after ten seconds."""
     create_topic(pair.source, topic, PARTITIONS)
-    alias = f"U{uuid.uuid4().hex[:6]}"
+    name, alias = f"mirror-{topic}", f"U{uuid.uuid4().hex[:6]}"
     remote, connector = f"{alias}.{topic}", mirror_of(pair, topic, alias)
     produce_stage(pair, topic, 0)
-    with ConnectWorker(pair.target, f"ending-{uuid.uuid4().hex[:6]}") as worker:
-        worker.put("mirror", connector, tasks=2)
-        text = file_of(connector, "mirror", worker)
-        with MirrorProcess(text) as mirror:
-            mirror.await_log(f"a MirrorMaker 2 still mirrors {alias}->B (connector mirror in group {worker.name}", 60)
-            await_copied(pair, remote, 1)
-            worker.kill()
-            produce_stage(pair, topic, 1)
-            await_copied(pair, remote, 2)
-            assert mirror.status()["flows"][0]["failed"] == 0
+    worker.put(name, connector, tasks=2)
+    with MirrorProcess(file_of(connector, name, worker)) as mirror:
+        mirror.await_log(f"a MirrorMaker 2 still mirrors {alias}->B (connector {name} in group {worker.name}", 60)
+        await_copied(pair, remote, 1)
+        worker.kill()
+        produce_stage(pair, topic, 1)
+        await_copied(pair, remote, 2)
+        assert mirror.status()["flows"][0]["failed"] == 0
     values = [int(record.value or b"") for log in read_all(pair.target, remote).values() for record in log]
     assert sorted(values) == list(range(2 * STAGE))
 

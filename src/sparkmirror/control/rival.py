@@ -33,7 +33,6 @@ LOOK_EVERY_S = 10.0
 LOOK_SOON_S = 2.0  # while one runs
 RETRY_EVERY_S = 60.0  # to read what could not be read
 LONGEST_NAME = 250
-RUNS, BOTH = "a MirrorMaker 2 still mirrors", "and both would write each record; stop it"
 
 
 class RivalError(SparkmirrorError):
@@ -71,11 +70,13 @@ class RivalWatch:
         self._found = {group: self._judge(group, state) for group, state in self._describe().items()}
         for group, found in sorted(self._found.items()):
             if found.said:
-                where = (
-                    f"connector {found.said} in group {shown(group, LONGEST_NAME)} of cluster {self._flow.target.alias}"
-                )
-                return f"{RUNS} {self._flow.name} ({where}), {BOTH}"
+                return self._say(group, found.said)
         return ""
+
+    def _say(self, group: str, connector: str) -> str:
+        where = f"connector {connector} in group {shown(group, LONGEST_NAME)} of cluster {self._flow.target.alias}"
+        what = f"a MirrorMaker 2 still mirrors {self._flow.name} ({where})"
+        return f"{what}, and both would write each record; stop it"
 
     def _describe(self) -> dict[str, GroupState | BrokerError]:
         """Groups of workers. A rebalance hides what they hold: it is waited for once, where nothing is known yet."""
