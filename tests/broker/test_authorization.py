@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offs
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.committed import Committed
 from sparkmirror.topology.storage import Storage
+from tests.support.connect_scene import connect_scene
 from tests.support.flows import only_flow, write_flow
 from tests.support.guarded import ALL, ALLOW, AS_ADMIN, DENY, IDS, PREFIXED, TOPIC, Guarded, start_guarded
 from tests.support.java_reader import JavaReader
@@ -280,3 +282,25 @@ def test_a_claim_topic_that_loses_its_claim_and_may_not_be_corrected_is_refused_
         assert not mirror.keeper.view.leads
         guarded.remove(denied)
         await_condition(lambda: mirror.keeper.view.leads, "the lead", 30)
+
+
+def test_workers_that_may_not_be_looked_at_delay_nothing(guarded: Guarded, topic: str, tmp_path: Path) -> None:
+    """Neither their group nor the topic of their configurations."""
+    offsets = itertools.cycle((0, 1, 2))  # other words of the worker's, so that it is looked for anew
+    with connect_scene(guarded.servers, guarded.servers, topic, tmp_path) as scene:
+
+        def look() -> str:
+            scene.hold(config_offset=next(offsets))
+            return scene.watch.look()
+
+        scene.keep()
+        await_condition(lambda: look() == scene.said, "a name")
+        for operation in (AclOperation.READ, AclOperation.DESCRIBE_CONFIGS):
+            denied = guarded.add(TOPIC, topic, operation, DENY)
+            await_condition(lambda: look() == "", f"no name without {operation}")
+            guarded.remove(denied)
+            await_condition(lambda: look() == scene.said, "a name again")
+        denied = guarded.add(ResourceType.GROUP, topic, AclOperation.DESCRIBE, DENY)
+        await_condition(lambda: scene.watch.look() == "", "no name without the group")
+        guarded.remove(denied)
+        await_condition(lambda: scene.watch.look() == scene.said, "a name at last")

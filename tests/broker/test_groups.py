@@ -16,7 +16,7 @@ from sparkmirror.net.groups import DEAD, EMPTY, GroupState, delete_groups, descr
 from sparkmirror.protocol import codes, offset_fetch
 from sparkmirror.protocol.committed import Committed, Partition
 from tests.conftest import Pair
-from tests.support.group_members import commit, committed, consuming, join_as, join_share_group
+from tests.support.group_members import PlantedMember, commit, committed, consuming, join_share_group
 from tests.support.kafka_client import DEADLINE_S, await_condition, create_topic
 
 STABLE = "Stable"
@@ -118,7 +118,7 @@ def test_groups_that_are_not_consumers_are_told_apart(pair: Pair, cluster: Clust
     create_topic(pair.source, topic)
     share, workers = f"share-{topic}", f"workers-{topic}"
     join_share_group(cluster, share, topic)
-    join_as(cluster, workers, "connect")
+    PlantedMember(cluster, workers).join()
     listed = list_groups(cluster).groups
     assert (listed[share].type, listed[share].protocol_type, listed[share].reads_topics) == ("share", "share", False)
     assert (listed[workers].type, listed[workers].protocol_type) == ("classic", "connect")

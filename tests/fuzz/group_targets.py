@@ -12,9 +12,11 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.coordinators import find_coordinators
 from sparkmirror.net.group_offsets import delete_group_offsets
 from sparkmirror.net.groups import delete_groups, describe_groups, list_groups
-from sparkmirror.protocol import describe_consumer_groups, offset_commit, offset_fetch
+from sparkmirror.protocol import connect_workers, describe_consumer_groups, offset_commit, offset_fetch
 from tests.fuzz.protocol_targets import parse_target
 from tests.fuzz.response_targets import response_target
+from tests.fuzz.target import Target
+from tests.support import connect_messages as connect
 from tests.support import group_messages as written
 
 _GROUP = written.AnsweredGroup(
@@ -72,7 +74,26 @@ def _find(cluster: Cluster) -> object:
     return find_coordinators(cluster, ["h"])
 
 
+def _parse_workers(data: bytes) -> None:
+    """The first two bytes say how long the metadata is."""
+    at = 2 + int.from_bytes(data[:2])
+    workers = connect_workers.parse_workers([(data[2:at], data[at:])])
+    assert workers.tasks.keys() <= workers.connectors and all(workers.tasks.values())
+    assert sum(map(len, workers.tasks.values())) + sum(map(len, workers.connectors)) <= len(data)
+
+
+def _worker(metadata: bytes, assignment: bytes) -> bytes:
+    return len(metadata).to_bytes(2) + metadata + assignment
+
+
+_GIVEN = connect.assignment({"x": [-1, 0, 1], "y": [0]}, config_offset=9, revoked={"z": [-1]}, delay_ms=5)
+_WORKERS = [
+    _worker(connect.metadata(connect.assignment({"z": [-1, 7]}), config_offset=8), _GIVEN),
+    _worker(connect.metadata(version=0), connect.assignment({"x": [0]}, version=0)),
+]
+
 TARGETS = [
+    Target("connect_workers", _parse_workers, _WORKERS),
     *(
         parse_target(
             "offset_fetch",

@@ -8,6 +8,7 @@ from sparkmirror.errors import ConfigError
 from sparkmirror.offsets import (
     checkpoints,
     claims,
+    connectors,
     facts_topic,
     group_marks,
     heartbeats,
@@ -31,6 +32,11 @@ _LEADER = (
 _STATE = FlowState(
     head=StateHead(flow="A->B", made_ms=1, source_cluster="a", target_cluster="b", generation=3),
     sections={CLAIMS: {b'{"claim":"8c"}': b'{"producer_id":4000}'}, CHECKPOINTS: {b"\0": b"\xff"}},
+)
+
+_CONNECTOR = (
+    b'{"properties":{"connector.class":"o.MirrorSource","source.cluster.alias":"A","target.cluster.alias":"B",'
+    b'"source.cluster.bootstrap.servers":"h:1,[::1]:2","target.cluster.bootstrap.servers":"SSL://i:3"}}'
 )
 
 # No key below holds a line end, so that one can stand between key and value.
@@ -69,6 +75,14 @@ def _read_memory(key: bytes, value: bytes) -> None:
     memory = topic_memory.TopicMemory()
     claims.note_in_memory(memory, InternalRecord(0, 1, key, value, 0))
     memory.made_from("c", {"A.t": "5d"})
+
+
+def _read_connector(key: bytes, value: bytes) -> None:
+    found: dict[str, connectors.Connector] = {}
+    connectors.note_connector(found, {"x"}, key, value)
+    for connector in found.values():
+        assert connector.is_mirror is not None and connectors.is_known_key(key)
+        assert all(host == host.lower() for host, _ in connector.source_servers | connector.target_servers)
 
 
 def _read_state(data: bytes) -> None:
@@ -115,5 +129,6 @@ TARGETS = [
     _record_target(
         "group_rounds_record", _read_mark, *group_marks.encode_rounds("A", group_marks.LastRounds(1, 2, 0.4))
     ),
+    _record_target("connector_record", _read_connector, b"connector-x", _CONNECTOR),
     _record_target("leader_record", _read_leader, b'{"leader":"A"}', _LEADER),
 ]

@@ -62,7 +62,9 @@ def test_beside_one_that_runs_the_mirror_waits_and_says_so(pair: Pair, topic: st
     file.write_text(text)
     with MirrorMaker2(text), MirrorProcess(text) as mirror:
         produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % PARTITIONS} for i in range(300)))
-        mirror.await_log("a MirrorMaker 2 still mirrors W->B (1 worker in group W-mm2 of cluster B)", 120)
+        mirror.await_log(
+            "a MirrorMaker 2 still mirrors W->B (connector MirrorSourceConnector in group W-mm2 of cluster B)", 120
+        )
         await_condition(lambda: bool(mirror.status()), "a status", 60)
         assert mirror.status()["flows"][0]["state"] == "waiting"
         shown = run_command("status", str(file))

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
-from kafka.protocol.consumer import JoinGroupRequest
+from kafka.protocol.consumer import JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.coordinators import find_coordinators
@@ -74,18 +74,55 @@ def committed(servers: str, group: str, partitions: Sequence[Partition]) -> dict
         consumer.close()
 
 
-def join_as(cluster: Cluster, group: str, protocol_type: str) -> None:
-    """A member of a classic group of any protocol, as Kafka Connect's workers are; it never heartbeats."""
-    protocols = [JoinGroupRequest.JoinGroupRequestProtocol(name="default", metadata=b"")]
-    request = JoinGroupRequest(
-        group_id=group,
-        session_timeout_ms=30_000,
-        rebalance_timeout_ms=1_000,
-        member_id="",
-        protocol_type=protocol_type,
-        protocols=protocols,
-    )
-    _ask_coordinator(cluster, group, lambda node: cluster.call(node, request, most_version=3).error_code)
+class PlantedMember:
+    """A group's only member, of any protocol, as Kafka Connect's workers are: what it says is the test's. It never
+    heartbeats.
+    """
+
+    def __init__(self, cluster: Cluster, group: str, protocol_type: str = "connect") -> None:
+        self._cluster = cluster
+        self._group = group
+        self._protocol_type = protocol_type
+        self._member = ""
+        self._generation = -1
+
+    def join(self, metadata: bytes = b"") -> None:
+        """The group waits for its assignment then."""
+        protocols = [JoinGroupRequest.JoinGroupRequestProtocol(name="default", metadata=metadata)]
+        request = JoinGroupRequest(
+            group_id=self._group,
+            session_timeout_ms=30_000,
+            rebalance_timeout_ms=1_000,
+            member_id=self._member,
+            protocol_type=self._protocol_type,
+            protocols=protocols,
+        )
+        answer = self._ask(request, 3)
+        self._member, self._generation = answer.member_id, answer.generation_id
+
+    def take(self, assignment: bytes) -> None:
+        """The group is stable then."""
+        given = SyncGroupRequest.SyncGroupRequestAssignment(member_id=self._member, assignment=assignment)
+        request = SyncGroupRequest(
+            group_id=self._group, generation_id=self._generation, member_id=self._member, assignments=[given]
+        )
+        self._ask(request, 2)
+
+    def leave(self) -> None:
+        """If it has joined."""
+        if self._member:
+            self._ask(LeaveGroupRequest(group_id=self._group, member_id=self._member), 2)
+            self._member, self._generation = "", -1
+
+    def _ask(self, request: Any, most_version: int) -> Any:
+        answers: list[Any] = []
+
+        def ask(node: int) -> int:
+            answers.append(self._cluster.call(node, request, most_version=most_version))
+            return int(answers[-1].error_code)
+
+        _ask_coordinator(self._cluster, self._group, ask)
+        return answers[-1]
 
 
 def join_share_group(cluster: Cluster, group: str, topic: str) -> None:

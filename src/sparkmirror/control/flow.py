@@ -31,7 +31,7 @@ from sparkmirror.control.other_way import OtherWay
 from sparkmirror.control.part import WELL, Part
 from sparkmirror.control.probes import Probes
 from sparkmirror.control.progress_keeper import ProgressKeeper
-from sparkmirror.control.rival import RivalError, find_rival
+from sparkmirror.control.rival import RivalError, RivalWatch
 from sparkmirror.control.rules import build_rules, flush_seconds, plan_pauses
 from sparkmirror.control.step import admin_step
 from sparkmirror.control.storage import refuse_impossible_factors
@@ -59,7 +59,6 @@ LONGEST_PAUSE_S = 2.0  # a cluster that is back is not kept waiting
 COMPLAIN_EVERY_S = 60.0
 PRUNE_EVERY_S = 300.0
 MEASURE_EVERY_S = 5.0
-RIVAL_EVERY_S = 10.0
 ACCEPTED_EVERY_S = 1.0
 CONFIRM_S = 5.0
 
@@ -99,7 +98,7 @@ class FlowKeeper:
         self._known_id: int | None = None  # one that it knows
         self._heeded = self.view.accepted
         self.is_calm = False  # nothing has happened for a while
-        self._rival_at = 0.0
+        self._rivals = RivalWatch(flow, self.source, self.target)
         self._ends_at = 0.0
         self._fresh: dict[Place, Ends] = {}  # what the last look at both logs' ends found
         self._evident: set[Place] = set()  # partitions that tasks were begun anew for
@@ -325,9 +324,9 @@ class FlowKeeper:
                     self._other_way.look_soon()
                 if time.monotonic() - self._written_at >= flush_s:
                     self.write_progress()
-                self._refresh_progress()
                 if self.view.halt is None:  # a halted flow comes to rest whoever else runs
                     self._heed_rival()
+                self._refresh_progress()  # after it has written its last
                 if halt := self.view.halt:
                     next_look = 0.0  # as soon as it goes on
                     self._halted_for = halt.number
@@ -355,12 +354,9 @@ class FlowKeeper:
 
     def _heed_rival(self) -> None:
         """Beside a MirrorMaker 2 nothing is copied: what both write is there twice."""
-        now = time.monotonic()
-        if now >= self._rival_at:
-            before, self.view.rival = self.view.rival, find_rival(self.target, self.flow)
-            self._rival_at = now + (LONGEST_PAUSE_S if self.view.rival else RIVAL_EVERY_S)
-            if before != self.view.rival:
-                self._changed()
+        before, self.view.rival = self.view.rival, self._rivals.tend()
+        if before != self.view.rival:
+            self._changed()
         if self.view.rival:
             raise RivalError(f"{self.view.rival}: it is waited for")
 

@@ -17,7 +17,7 @@ from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
 from sparkmirror.control.leadership import is_running
-from sparkmirror.control.rival import find_rival
+from sparkmirror.control.rival import RivalWatch
 from sparkmirror.control.survey_rows import (
     Bounds,
     ByHand,
@@ -103,9 +103,9 @@ def survey_flow(flow: FlowConfig) -> FlowSurvey:
         with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
             there = target.fetch_metadata()
             leader, halt = find_leader(target, there, flow)
-            rival = find_rival(target, flow)
             facts = read_facts(target, there, flow)
             groups = read_group_ages(target, there, flow)
+            rival = RivalWatch(flow, source, target).look()
             topics, partitions = _collect(flow, source, target, there, facts)
     except SparkmirrorError as error:
         return FlowSurvey(

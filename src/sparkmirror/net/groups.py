@@ -14,12 +14,13 @@ from sparkmirror.net.cluster import Cluster, chunks
 from sparkmirror.net.coordinators import DEADLINE_S, RETRY_S, ask_coordinators, each_node, refusal
 from sparkmirror.protocol import codes
 from sparkmirror.protocol import describe_consumer_groups as protocol
+from sparkmirror.protocol.connect_workers import PROTOCOL_TYPE
 
 AT_ONCE = 500  # groups a request
 LOADING_S = 5.0
 
 CLASSIC, CONSUMER = "classic", "consumer"
-EMPTY, DEAD = "Empty", "Dead"
+STABLE, EMPTY, DEAD = "Stable", "Empty", "Dead"
 
 
 class ListedGroup(NamedTuple):
@@ -44,12 +45,16 @@ class Listing:
 
 
 class GroupState(NamedTuple):
-    """In Kafka's words: Stable, Empty, PreparingRebalance, ... Dead: there is no such group."""
+    """In Kafka's words: Stable, Empty, PreparingRebalance, ... Dead: there is no such group.
+
+    `workers`: each one's metadata and assignment, of Kafka Connect's alone.
+    """
 
     state: str
     type: str = ""
     members: int = 0
     protocol_type: str = ""
+    workers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 def list_groups(cluster: Cluster, *, deadline_s: float = LOADING_S) -> Listing:
@@ -121,7 +126,9 @@ def _describe(cluster: Cluster, node: int, groups: Sequence[str]) -> Iterator[tu
         elif code:
             yield group, _not_described(cluster, group, code)
         else:
-            yield group, GroupState(state, CLASSIC, len(answer.members), answer.protocol_type)
+            kept = answer.members if answer.protocol_type == PROTOCOL_TYPE else ()
+            workers = tuple((bytes(one.member_metadata), bytes(one.member_assignment)) for one in kept)
+            yield group, GroupState(state, CLASSIC, len(answer.members), answer.protocol_type, workers)
     if missing and cluster.supports(node, protocol.API_KEY):
         yield from _describe_consumer_groups(cluster, node, missing)
     else:
