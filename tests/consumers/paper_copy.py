@@ -221,6 +221,11 @@ class PaperCopy:
             for part in self.parts.values():
                 part.unwritten = []
 
+    @property
+    def is_written(self) -> bool:
+        """Whether nothing was copied that no topic tells of."""
+        return not any(part.untold or part.unwritten for part in self.parts.values())
+
     def die(self) -> None:
         """What is not written is found again, by who comes next, in both logs."""
         self.progress.drop()

@@ -25,7 +25,7 @@ from sparkmirror.control.group_keeper import GroupKeeper
 from sparkmirror.control.group_survey import other_way
 from sparkmirror.control.incarnation_guard import IncarnationGuard
 from sparkmirror.control.switch import Order, Switch
-from sparkmirror.control.switch_report import WELL, Report
+from sparkmirror.control.switch_report import WELL, MoveRow, Report
 from sparkmirror.groups.task import GroupReport, GroupTask
 from sparkmirror.groups.work import GroupWorker
 from sparkmirror.offsets.checkpoints import parse_record
@@ -346,7 +346,7 @@ class Story:
         if order.dry_run or (report.problem and not report.moves):
             assert _offsets(self.a) == before, "nothing was to be changed"
         else:
-            self._check_moves(report, self.a, is_settled=True)
+            self._check_moves(report, self.a, is_settled=all(part.copy.is_written for part in self.parts))
         if not copy.halt:
             self._move_readers("A")
         self.is_planned = copy.halt is not None
@@ -487,14 +487,20 @@ class Story:
                 assert not again or told.may_repeat(place, self.merged), f"again {again}: {said}"
                 self.counts["moved" if not again else "moved, again"] += 1
             if plain:
-                self._check_plain(told)
+                self._check_plain(told, report.verb)
 
-    def _check_plain(self, told: Told) -> None:
+    def _is_written(self, row: MoveRow, verb: str) -> bool:
+        """Whether progress is known of the partition by which the row's offset is translated."""
+        is_own = "." not in row.topic
+        alias = "A" if is_own == (verb == "failover") else "B"
+        place = (row.topic, row.partition) if is_own else row.target
+        return place in self.copy_of(alias).progress.written
+
+    def _check_plain(self, told: Told, verb: str) -> None:
         for row in told.rows:
             places = {(row.topic, row.partition), row.target}
             is_plain = not places & self.touched and row.target_topic
-            is_known = any(places & part.copy.progress.written.keys() for part in self.parts)
-            if is_plain and is_known and row.target not in self.merged and row.topic != MERGED:
+            if is_plain and self._is_written(row, verb) and row.target not in self.merged and row.topic != MERGED:
                 assert row.state in WELL, row
 
     @property

@@ -1,0 +1,190 @@
+"""One topic on real brokers, and the groups that read it: what its producers, its owner and its groups do at random."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from tests.consumers.log_book import Application, Origin, Place, ReadUntil, Record
+from tests.support.group_rounds import commit
+from tests.support.kafka_client import DEADLINE_S, await_condition, create_topic, delete_topic, produce, topics
+from tests.support.source_logs.log_start import remove_records
+from tests.support.source_logs.markers import write_markers
+
+if TYPE_CHECKING:
+    from tests.consumers.world import World
+
+COMPACTED = {
+    "cleanup.policy": "compact",
+    "segment.ms": "1000",
+    "min.cleanable.dirty.ratio": "0.001",
+    "max.compaction.lag.ms": "1000",
+}
+FROM_A = (
+    *["produce"] * 4,
+    "produce_in_transaction",
+    "leave_hole",
+    *["read"] * 4,
+    *["reset"] * 2,
+    "trim",
+    "trim_copy",
+    "recreate",
+    "write_beside",
+    "forget_group",
+)
+FROM_B = (*["read"] * 5, "reset", "forget_group", "trim_copy")
+
+
+@dataclass
+class Reader:
+    """A group that reads on with every record that comes. `again`: records that it may read once more."""
+
+    name: str
+    seen: set[Record] = field(default_factory=set)
+    behind: ReadUntil = field(default_factory=ReadUntil)
+    again: set[Record] = field(default_factory=set)
+
+    def take(self, record: Record, said: str) -> None:
+        assert record not in self.seen or record in self.again, f"{self.name} reads {record} again, {said}"
+        self.again.discard(record)
+        self.seen.add(record)
+        self.behind.reach(record)
+
+
+class TopicLife:
+    """`touched`: something was removed, made anew or written by others, on either side."""
+
+    def __init__(self, world: World, name: str, partitions: int) -> None:
+        self.world, self.name, self.partitions = world, name, partitions
+        self.dice = random.Random(f"{world.seed} {name[-2:]}")
+        self.incarnation = 0
+        self.numbers = [0] * partitions
+        self.touched = False
+        self.is_compacted = not world.merged and self.dice.random() < 0.15
+        self.readers = [Reader(f"{name}-steady{i}") for i in range(2)]
+        self.wild = [f"{name}-wild{i}" for i in range(2)]
+        self._make()
+
+    @property
+    def groups(self) -> list[str]:
+        return [*(reader.name for reader in self.readers), *self.wild]
+
+    def _make(self) -> None:
+        create_topic(self.world.source, self.name, self.partitions, config=COMPACTED if self.is_compacted else None)
+
+    def act(self) -> None:
+        name = self.dice.choice(FROM_B if self.world.is_moved else FROM_A)
+        self.world.counts[name] += 1
+        getattr(self, name)()
+
+    # -- producers, and the owner of the topic
+
+    def produce(self) -> None:
+        produce(self.world.source, self.name, self._draw_records(self.dice.randint(1, 12)))
+
+    def _draw_records(self, count: int, partition: int | None = None) -> list[dict[str, object]]:
+        made: list[dict[str, object]] = []
+        for _ in range(count):
+            number = self.dice.randrange(self.partitions) if partition is None else partition
+            record = Record(Origin(self.name, self.incarnation, number), self.numbers[number])
+            self.numbers[number] += 1
+            key = b"%d" % self.dice.randrange(6)
+            made.append({"key": key, "value": record.encode(), "partition": number})
+        return made
+
+    def produce_in_transaction(self) -> None:
+        """One that ends well, and one that does not."""
+        producer = Producer({"bootstrap.servers": self.world.source, "transactional.id": self.name})
+        producer.init_transactions(30)
+        for ends_well in (True, False):
+            producer.begin_transaction()
+            rows = self._draw_records(self.dice.randint(1, 5)) if ends_well else [{"value": b"aborted", "partition": 0}]
+            for row in rows:
+                producer.produce(self.name, **row)  # type: ignore[arg-type]
+            producer.flush(DEADLINE_S)
+            producer.commit_transaction(30) if ends_well else producer.abort_transaction(30)
+
+    def leave_hole(self) -> None:
+        write_markers(self.world.source, self.name, self.dice.randint(1, 4), self.dice.randrange(self.partitions))
+
+    def trim(self) -> None:
+        self._trim(self.world.source, (self.name, self.dice.randrange(self.partitions)))
+
+    def trim_copy(self) -> None:
+        remote, partition = self.world.remote_of((self.name, self.dice.randrange(self.partitions)))
+        if remote in topics(self.world.target):
+            self._trim(self.world.target, (remote, partition))
+
+    def _trim(self, servers: str, place: Place) -> None:
+        """Not of a partition that is not there yet, and a group may stand before what is left."""
+        book = self.world.books[servers]
+        book.read([place[0]])
+        seen = book.logs.get(place)
+        if seen is not None and seen.end > seen.start and self.dice.random() < 0.6:
+            self.touched = True
+            self.world.touch(place)
+            remove_records(servers, place[0], self.dice.randint(seen.start, seen.end), place[1])
+
+    def recreate(self) -> None:
+        """Now and then: a mirror that is not told to go on stops there for good."""
+        if self.dice.random() > 0.25:
+            return
+        self.touched = True
+        self.world.touch((self.name, 0))
+        self.world.counts["really made anew"] += 1
+        delete_topic(self.world.source, self.name)
+        await_condition(lambda: self.name not in topics(self.world.source), "its end")
+        self.world.books[self.world.source].forget(self.name)
+        self.incarnation, self.numbers = self.incarnation + 1, [0] * self.partitions
+        self._make()
+
+    def write_beside(self) -> None:
+        """Somebody else, into the remote topic."""
+        remote, partition = self.world.remote_of((self.name, self.dice.randrange(self.partitions)))
+        if self.dice.random() < 0.25 and remote in topics(self.world.target):
+            self.touched = True
+            self.world.touch((remote, partition))
+            produce(self.world.target, remote, [{"value": b"others", "key": b"x", "partition": partition}])
+
+    # -- groups
+
+    def read(self) -> None:
+        self.read_on(self.dice.choice(self.readers), self.dice.randint(1, 10))
+
+    def read_on(self, reader: Reader, most: int) -> None:
+        """Where its consumers are at present."""
+        servers = self.world.target if self.world.is_moved else self.world.source
+        places = self.places(on_target=self.world.is_moved)
+        if {place[0] for place in places} <= topics(servers):
+            for _, record in Application(servers, reader.name).read(places, most):
+                if record is not None and self.is_mine(record):
+                    reader.take(record, self.world.said)
+
+    def is_mine(self, record: Record) -> bool:
+        """What a deleted topic held is nobody's; and in merged topics those of other lives stand, too."""
+        return record.origin.topic == self.name and record.origin.incarnation == self.incarnation
+
+    def places(self, *, on_target: bool) -> list[Place]:
+        here: Sequence[Place] = [(self.name, p) for p in range(self.partitions)]
+        return sorted({self.world.remote_of(place) for place in here}) if on_target else list(here)
+
+    def reset(self) -> None:
+        """A group that is put somewhere, forward or back."""
+        servers = self.world.target if self.world.is_moved else self.world.source
+        place = self.dice.choice(self.places(on_target=self.world.is_moved))
+        book = self.world.books[servers]
+        book.read([place[0]])
+        if (seen := book.logs.get(place)) is not None:
+            commit(servers, self.dice.choice(self.wild), {place: self.dice.randint(seen.start, seen.end)})
+
+    def forget_group(self) -> None:
+        servers = self.dice.choice((self.world.source, self.world.target))
+        name = self.dice.choice(self.wild)
+        admin = AdminClient({"bootstrap.servers": servers})
+        if name in {group.group_id for group in admin.list_consumer_groups().result(timeout=20).valid}:
+            admin.delete_consumer_groups([name])[name].result(timeout=20)
