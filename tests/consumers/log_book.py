@@ -158,7 +158,7 @@ class Application:
             consumer.assign([TopicPartition(*place) for place in places])
             while left and len(found) < most:
                 assert time.monotonic() < until, f"{self._config['group.id']}: nothing comes of {left}"
-                for message in consumer.consume(most - len(found), timeout=0.1):
+                for message in consumer.consume(min(most - len(found), 10_000), timeout=0.1):
                     place, error = (message.topic(), message.partition()), message.error()
                     if not error:
                         found.append((place, parse_record(message.value())))

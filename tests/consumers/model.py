@@ -9,7 +9,7 @@ before the places that it has committed itself; to commit an earlier place says 
 
               merged      several partitions in one: it goes to the first of its places
               away        the source can't be asked: what it has read there since its last checkpoint
-              named       the report says why it could not be put where it belongs (any state but those of `WELL`)
+              named       the report says why it could not be put where it belongs (any row that is not `is_well`)
               left        no move at all: it has members there, has been used there, or was reset and `rewind` is off
 
 Records of a topic that was deleted, and records that others wrote into a mirrored topic, are nobody's to miss. Where
@@ -19,22 +19,22 @@ put exactly.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from sparkmirror.control.switch_report import WELL, MoveRow, Report
+from sparkmirror.control.switch_report import MoveRow, Report
 
 Record = TypeVar("Record")
 Place = tuple[str, int]
 
 
-def find_skipped(log: Iterable[tuple[int, Record]], before: int, after: int, read: Collection[Record]) -> list[Record]:
+def find_skipped(log: Iterable[tuple[int, Record]], before: int, after: int, read: Container[Record]) -> list[Record]:
     """Records that a group at `before` does not see any more at `after`, and that it has not read."""
     return [record for offset, record in log if before <= offset < after and record not in read]
 
 
-def find_repeated(log: Iterable[tuple[int, Record]], after: int, read: Collection[Record]) -> list[Record]:
+def find_repeated(log: Iterable[tuple[int, Record]], after: int, read: Container[Record]) -> list[Record]:
     """Records that a group sees from `after` on, and that it has read."""
     return [record for offset, record in log if offset >= after and record in read]
 
@@ -55,7 +55,7 @@ class Told:
     def may_repeat(self, place: Place, merged: Collection[Place]) -> bool:
         """Whether README lets the group read again what stands behind this place."""
         here = [row for row in self.rows if row.target == place]
-        is_well = bool(here) and all(row.state in WELL for row in here)
+        is_well = bool(here) and all(row.is_well for row in here)
         return self.is_named or self.is_away or place in merged or not is_well
 
 

@@ -124,9 +124,7 @@ class PaperCopy:
         if heard:
             self.tell(part)
 
-    def decide(
-        self, place: Place, remote: Place, at: Standing | None, *, is_shared: bool, tolerant: bool
-    ) -> Decision:
+    def decide(self, place: Place, remote: Place, at: Standing | None, *, is_shared: bool, tolerant: bool) -> Decision:
         """StoppedError: name and text of the fact."""
         here, there = self._log(self.source, place), self._log(self.target, remote)
         ids = self.source.topics[place[0]].topic_id, self.target.topics[remote[0]].topic_id
@@ -283,4 +281,3 @@ class PaperCopy:
 
 def _ids(standing: Standing | None) -> tuple[str, str] | None:
     return (standing.source_id, standing.target_id) if standing else None
-

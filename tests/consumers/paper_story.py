@@ -25,7 +25,7 @@ from sparkmirror.control.group_keeper import GroupKeeper
 from sparkmirror.control.group_survey import other_way
 from sparkmirror.control.incarnation_guard import IncarnationGuard
 from sparkmirror.control.switch import Order, Switch
-from sparkmirror.control.switch_report import WELL, MoveRow, Report
+from sparkmirror.control.switch_report import MoveRow, Report
 from sparkmirror.groups.task import GroupReport, GroupTask
 from sparkmirror.groups.work import GroupWorker
 from sparkmirror.offsets.checkpoints import parse_record
@@ -501,7 +501,7 @@ class Story:
             places = {(row.topic, row.partition), row.target}
             is_plain = not places & self.touched and row.target_topic
             if is_plain and self._is_written(row, verb) and row.target not in self.merged and row.topic != MERGED:
-                assert row.state in WELL, row
+                assert row.is_well, row
 
     @property
     def merged(self) -> set[Place]:

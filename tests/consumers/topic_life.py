@@ -105,7 +105,7 @@ class TopicLife:
             producer.begin_transaction()
             rows = self._draw_records(self.dice.randint(1, 5)) if ends_well else [{"value": b"aborted", "partition": 0}]
             for row in rows:
-                producer.produce(self.name, **row)  # type: ignore[arg-type]
+                producer.produce(self.name, **row)
             producer.flush(DEADLINE_S)
             producer.commit_transaction(30) if ends_well else producer.abort_transaction(30)
 

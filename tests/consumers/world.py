@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,14 +18,14 @@ from confluent_kafka.admin import AdminClient
 
 from sparkmirror.control import switch
 from sparkmirror.control.switch import Order, Switch
-from sparkmirror.control.switch_report import WELL, Report
+from sparkmirror.control.switch_report import Report
 from tests.conftest import Pair
-from tests.consumers.log_book import LogBook, Place, ReadUntil, Seen
+from tests.consumers.log_book import LogBook, Place, Record, Seen
 from tests.consumers.model import Told, find_repeated, find_skipped
 from tests.consumers.topic_life import Reader, TopicLife
 from tests.support.flows import write_flow
 from tests.support.group_rounds import KEYS, Groups
-from tests.support.kafka_client import await_condition, topics
+from tests.support.kafka_client import await_condition
 from tests.support.local_mirror import LocalMirror
 
 Offsets = dict[str, dict[Place, int]]
@@ -144,7 +144,12 @@ class World:
         return {group: {(p.topic, p.partition): p.offset for p in at if p.offset >= 0} for group, at in found.items()}
 
     def _check_moves(
-        self, life: TopicLife, group: str, here: Mapping[Place, int], before: Mapping[Place, int], after: dict[Place, int]
+        self,
+        life: TopicLife,
+        group: str,
+        here: Mapping[Place, int],
+        before: Mapping[Place, int],
+        after: Mapping[Place, int],
     ) -> None:
         read = self.books[self.source].read_before(here)
         for place in life.places(on_target=True):
@@ -164,7 +169,7 @@ class World:
             self._put[group, place] = now
             self.counts["moves"] += 1
 
-    def _alive(self, seen: Seen) -> list[tuple[int, object]]:
+    def _alive(self, seen: Seen) -> list[tuple[int, Record]]:
         """Without what a topic held that was deleted."""
         now = {(life.name, life.incarnation) for life in self.lives}
         return [(offset, r) for offset, r in seen.records if (r.origin.topic, r.origin.incarnation) in now]
@@ -224,7 +229,7 @@ class World:
             for reader in life.readers:
                 self._check_reader(life, reader, Told.of(report, reader.name), there, at[reader.name])
                 for row in report.moves if is_plain and not life.touched else ():
-                    assert row.group != reader.name or row.state in WELL, f"{row}, {self.said}"
+                    assert row.group != reader.name or row.is_well, f"{row}, {self.said}"
 
     def _check_reader(self, life: TopicLife, reader: Reader, told: Told, there: str, at: Mapping[Place, int]) -> None:
         merged = {place for place in life.places(on_target=True) if self.merged}
@@ -234,7 +239,7 @@ class World:
                 continue
             now = at.get(place, seen.start)
             said = f"{reader.name} at {at.get(place)} in {place} [{seen.start}, {seen.end}), {told}, {self.said}"
-            mine = [(offset, r) for offset, r in self._alive(seen) if r.origin.topic == life.name]  # type: ignore[attr-defined]
+            mine = [(offset, r) for offset, r in self._alive(seen) if r.origin.topic == life.name]
             skipped = find_skipped(mine, seen.start, now, reader.behind)
             assert not skipped, f"skipped {skipped[:3]}: {said}"
             again = find_repeated(mine, now, reader.seen)
@@ -305,7 +310,3 @@ class World:
                 left = [r for _, r in self.books[self.source].logs[place].records if r not in reader.behind]
                 assert not left, f"{reader.name} has not seen {left[:3]} of {place}, {self.said}"
         self.counts["lives"] += 1
-
-
-def names(lives: Iterable[TopicLife]) -> list[str]:
-    return [life.name for life in lives]

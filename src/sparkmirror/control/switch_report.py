@@ -22,6 +22,7 @@ TO_MOVE, MOVED, IN_PLACE, AHEAD = "to-move", "moved", "in-place", "ahead"
 SHORT, ACTIVE, UNKNOWN, REFUSED = "short", "active", "unknown", "refused"
 WELL = (TO_MOVE, MOVED, IN_PLACE, AHEAD)
 LEFT_OUT = (RECORD_SKIPPED, RECORD_TOO_LARGE)  # facts of records that the copy went on without
+AHEAD_AND_SHORT = "it has read on there, and here records that are not there: some of these may come again"
 BESIDE = ("diverged", "foreign-writer", "source-recreated", "source-truncated")  # of records that the source has not
 
 Place = tuple[str, int]
@@ -67,6 +68,11 @@ class MoveRow:
         return self.target_topic, self.target_partition
 
     @property
+    def is_well(self) -> bool:
+        """It goes on with the very next record. One that is ahead need not, if what it has read is not known there."""
+        return self.state in WELL and not (self.state == AHEAD and self.is_short)
+
+    @property
     def needs_commit(self) -> bool:
         return self.state in (TO_MOVE, SHORT) and self.before != self.wanted
 
@@ -97,7 +103,7 @@ class Report:
     def is_whole(self) -> bool:
         """It is proven that all is mirrored, and all is moved."""
         trouble = self.problem or self.away or self.missing or self.not_moved or self.still_there
-        return not trouble and all(row.state in WELL for row in self.moves)
+        return not trouble and all(row.is_well for row in self.moves)
 
 
 # -- records
@@ -207,7 +213,7 @@ def _judge(row: MoveRow, is_planned: bool, busy: str) -> MoveRow:
     if row.wanted is None:
         return row
     if not is_planned and row.before is not None and row.before > row.wanted:
-        return replace(row, state=AHEAD, why="it has read on there")
+        return replace(row, state=AHEAD, why=AHEAD_AND_SHORT if row.is_short else "it has read on there")
     if not is_planned and row.before != row.wanted:
         return replace(row, state=ACTIVE, why=f"{busy}: stop them and run it again")
     if row.is_short:

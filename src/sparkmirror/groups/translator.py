@@ -193,6 +193,12 @@ class Translator:
         """Where the target's log ends, if it was looked for and is there."""
         return self._there[remote].end if remote in self._there else None
 
+    def copied_id(self, place: Place) -> str:
+        """The id of the source topic, if it is the one that was mirrored as progress has it; else empty."""
+        standing = self._forward.standing(place) if self._forward and place[0] in self._names.remote else None
+        now = self._source_ids.get(place[0], "")
+        return now if standing and standing.source_id == now and place[0] not in self._anew else ""
+
     def _find_merged(self, remotes: Collection[str]) -> dict[Place, Place]:
         """All partitions that go into topics that several share, and where."""
         topics = [topic for topic in self._names.shares if self._names.remote.get(topic) in remotes]

@@ -45,12 +45,15 @@ class GroupWorker:
         found = fetch_group_offsets(self._source, task.groups)
         reports = {group: GroupReport(group) for group in task.groups}
         groups: dict[str, Group] = {}
-        answers, origins = self._look(task, [offsets for offsets in found.values() if isinstance(offsets, dict)])
+        answers, origins, copied = self._look(
+            task, [offsets for offsets in found.values() if isinstance(offsets, dict)]
+        )
         for group, offsets in found.items():
             if isinstance(offsets, BrokerError):
                 reports[group] = GroupReport(group, unknown=str(offsets))
             else:
-                groups[group], reports[group] = move_group(group, offsets, answers, origins)
+                groups[group], report = move_group(group, offsets, answers, origins)
+                reports[group] = report._replace(topics=_topics_of(offsets, copied))
         synced = self._try_to_read(groups) if task.emit or task.rewind else {}
         held = self._sync(groups, reports, task, synced) if task.sync else set()
         if task.emit:
@@ -64,11 +67,16 @@ class GroupWorker:
             return error
         return {group: self._checkpoints.last(group) for group in groups}
 
-    def _look(self, task: GroupTask, found: Sequence[Mapping[Place, Committed]]) -> tuple[Answers, Origins]:
+    def _look(
+        self, task: GroupTask, found: Sequence[Mapping[Place, Committed]]
+    ) -> tuple[Answers, Origins, Mapping[Place, str]]:
+        """Also the ids of topics that are still those that were mirrored, by the places of groups in them."""
         translator = self._open(task)
-        translator.look({place for offsets in found for place in offsets})
+        places = {place for offsets in found for place in offsets}
+        translator.look(places)
+        copied = {place: id_ for place in places if (id_ := translator.copied_id(place))}
         committed = ((place, c.offset) for offsets in found for place, c in offsets.items() if c.offset >= 0)
-        return translator.translate_all(committed), translator.origins
+        return translator.translate_all(committed), translator.origins, copied
 
     def _open(self, task: GroupTask) -> Translator:
         if task.names.origin and self._backward is None:
@@ -170,6 +178,11 @@ def move_group(
     moved = {place: each for place, each in moved.items() if place not in lost}
     lagging = sum(not m.is_exact for m in moved.values())
     return moved, GroupReport(group, mirrored=len(moved), lagging=lagging, unknown=_first_of(unknown))
+
+
+def _topics_of(offsets: Mapping[Place, Committed], copied: Mapping[Place, str]) -> tuple[tuple[str, str], ...]:
+    ids = {place[0]: copied[place] for place, committed in offsets.items() if committed.offset >= 0 and place in copied}
+    return tuple(sorted(ids.items()))
 
 
 def _first_of(reasons: Mapping[Place, str]) -> str:

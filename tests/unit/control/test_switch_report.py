@@ -184,6 +184,13 @@ def test_who_has_read_more_than_is_there_goes_to_the_end_and_is_told() -> None:
     assert (again.state, again.needs_commit) == (SHORT, False)
 
 
+def test_who_has_read_on_there_and_here_more_than_is_known_may_read_some_again_and_is_told() -> None:
+    (judged,) = judge_moves([move(45, is_short=True)], {("A.t", 0): 46}, IDLE, "B")
+    assert (judged.state, judged.needs_commit) == (AHEAD, False) and "come again" in judged.why
+    report = Report(verb="failback", flow="A->B", dry_run=False, moves=(judged,))
+    assert not report.is_whole and replace(report, moves=(replace(judged, is_short=False),)).is_whole
+
+
 def test_whole_is_what_lacks_nothing() -> None:
     whole = Report(verb="failover", flow="A->B", dry_run=False, moves=(replace(move(50), state=IN_PLACE),))
     assert whole.is_whole
