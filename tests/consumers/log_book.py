@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Container, Iterable, Mapping
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from tests.support.kafka_client import DEADLINE_S
 
@@ -115,8 +115,16 @@ class LogBook:
 
 
 def _ask_bounds(consumer: Consumer, place: Place) -> tuple[int, int]:
-    start, end = consumer.get_watermark_offsets(TopicPartition(*place), timeout=20)
-    return start, end
+    """Again while a broker that was started anew is not the leader yet."""
+    until = time.monotonic() + DEADLINE_S
+    while True:
+        try:
+            start, end = consumer.get_watermark_offsets(TopicPartition(*place), timeout=20)
+            return start, end
+        except KafkaException:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
 
 
 def _read(consumer: Consumer, bounds: Mapping[Place, tuple[int, int]]) -> Iterable[tuple[Place, int, Record]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import logging
 import random
 import tempfile
 from collections import Counter
@@ -610,7 +611,11 @@ def live(seed: int, steps: int = 45) -> Counter[str]:
 def live_many(seeds: Sequence[int]) -> Counter[str]:
     """What happened in all of them."""
     total: Counter[str] = Counter()
-    with on_paper(ASKED):
-        for seed in seeds:
-            total += live(seed)
+    logging.disable(logging.WARNING)  # each life has its troubles
+    try:
+        with on_paper(ASKED):
+            for seed in seeds:
+                total += live(seed)
+    finally:
+        logging.disable(logging.NOTSET)
     return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -25,18 +26,13 @@ BROKERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def own_pair() -> Iterator[Pair]:
-    """Brokers that may be killed."""
+@contextlib.contextmanager
+def brokers() -> Iterator[Pair]:
+    """They may be killed."""
     a, b = (KafkaCluster(name=f"consumers-{name}", overrides=BROKERS, heap_mb=256) for name in "AB")
     start_clusters(a, b)
     with a, b:
         yield Pair(a, b)
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(switch, "TRIES_S", 0.0)
 
 
 def live(pair: Pair, folder: Path, seed: int, lives: int, steps: int) -> Counter[str]:
@@ -50,7 +46,8 @@ def live(pair: Pair, folder: Path, seed: int, lives: int, steps: int) -> Counter
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.usefixtures("impatient")
-def test_no_group_skips_a_record_or_reads_one_again(own_pair: Pair, tmp_path: Path) -> None:
-    counts = live(own_pair, tmp_path / f"world{SEED}", SEED, LIVES, STEPS)
+def test_no_group_skips_a_record_or_reads_one_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(switch, "TRIES_S", 0.0)
+    with brokers() as pair:
+        counts = live(pair, tmp_path / f"world{SEED}", SEED, LIVES, STEPS)
     assert counts["lives"] == LIVES

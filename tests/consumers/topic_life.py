@@ -1,11 +1,10 @@
-"""One topic on real brokers, and the groups that read it: what its producers, its owner and its groups do at random."""
+"""A topic on real brokers, or two that are merged, and its groups: what producers, owner and consumers do at random."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -57,25 +56,45 @@ class Reader:
 
 
 class TopicLife:
-    """`touched`: something was removed, made anew or written by others, on either side."""
+    """`touched`: something was removed, made anew or written by others, on either side. `incarnations`: of each topic,
+    how often it was made anew; `numbers`: how many records its partitions have had since.
+    """
 
-    def __init__(self, world: World, name: str, partitions: int) -> None:
-        self.world, self.name, self.partitions = world, name, partitions
+    def __init__(self, world: World, name: str) -> None:
+        self.world, self.name = world, name
         self.dice = random.Random(f"{world.seed} {name[-2:]}")
-        self.incarnation = 0
-        self.numbers = [0] * partitions
+        topics = [f"{name}-x", f"{name}-y"] if world.merged else [name]
+        self.partitions = {topic: self.dice.choice((1, 1, 2)) for topic in topics}
+        self.incarnations = dict.fromkeys(topics, 0)
+        self.numbers = {(topic, p): 0 for topic in topics for p in range(self.partitions[topic])}
         self.touched = False
         self.is_compacted = not world.merged and self.dice.random() < 0.15
         self.readers = [Reader(f"{name}-steady{i}") for i in range(2)]
         self.wild = [f"{name}-wild{i}" for i in range(2)]
-        self._make()
+        for topic in topics:
+            self._make(topic)
 
     @property
     def groups(self) -> list[str]:
         return [*(reader.name for reader in self.readers), *self.wild]
 
-    def _make(self) -> None:
-        create_topic(self.world.source, self.name, self.partitions, config=COMPACTED if self.is_compacted else None)
+    @property
+    def topics(self) -> list[str]:
+        return list(self.partitions)
+
+    @property
+    def remote(self) -> str:
+        return f"{self.name}-all" if self.world.merged else f"{self.world.alias}.{self.name}"
+
+    def remote_of(self, place: Place) -> Place:
+        return self.remote, place[1] % max(self.partitions.values())
+
+    def _make(self, topic: str) -> None:
+        config = COMPACTED if self.is_compacted else None
+        create_topic(self.world.source, topic, self.partitions[topic], config=config)
+
+    def _draw_place(self) -> Place:
+        return self.dice.choice(list(self.numbers))
 
     def act(self) -> None:
         name = self.dice.choice(FROM_B if self.world.is_moved else FROM_A)
@@ -85,38 +104,41 @@ class TopicLife:
     # -- producers, and the owner of the topic
 
     def produce(self) -> None:
-        produce(self.world.source, self.name, self._draw_records(self.dice.randint(1, 12)))
+        topic = self.dice.choice(self.topics)
+        produce(self.world.source, topic, self._draw_records(topic, self.dice.randint(1, 12)))
 
-    def _draw_records(self, count: int, partition: int | None = None) -> list[dict[str, object]]:
-        made: list[dict[str, object]] = []
+    def _draw_records(self, topic: str, count: int) -> list[dict[str, Any]]:
+        made: list[dict[str, Any]] = []
         for _ in range(count):
-            number = self.dice.randrange(self.partitions) if partition is None else partition
-            record = Record(Origin(self.name, self.incarnation, number), self.numbers[number])
-            self.numbers[number] += 1
-            key = b"%d" % self.dice.randrange(6)
-            made.append({"key": key, "value": record.encode(), "partition": number})
+            partition = self.dice.randrange(self.partitions[topic])
+            origin = Origin(topic, self.incarnations[topic], partition)
+            value = Record(origin, self.numbers[topic, partition]).encode()
+            self.numbers[topic, partition] += 1
+            made.append({"key": b"%d" % self.dice.randrange(6), "value": value, "partition": partition})
         return made
 
     def produce_in_transaction(self) -> None:
         """One that ends well, and one that does not."""
-        producer = Producer({"bootstrap.servers": self.world.source, "transactional.id": self.name})
+        topic = self.dice.choice(self.topics)
+        producer = Producer({"bootstrap.servers": self.world.source, "transactional.id": topic})
         producer.init_transactions(30)
         for ends_well in (True, False):
             producer.begin_transaction()
-            rows = self._draw_records(self.dice.randint(1, 5)) if ends_well else [{"value": b"aborted", "partition": 0}]
-            for row in rows:
-                producer.produce(self.name, **row)
+            aborted: list[dict[str, Any]] = [{"value": b"aborted", "key": b"x", "partition": 0}]
+            for row in self._draw_records(topic, self.dice.randint(1, 5)) if ends_well else aborted:
+                producer.produce(topic, **row)
             producer.flush(DEADLINE_S)
             producer.commit_transaction(30) if ends_well else producer.abort_transaction(30)
 
     def leave_hole(self) -> None:
-        write_markers(self.world.source, self.name, self.dice.randint(1, 4), self.dice.randrange(self.partitions))
+        topic, partition = self._draw_place()
+        write_markers(self.world.source, topic, self.dice.randint(1, 4), partition)
 
     def trim(self) -> None:
-        self._trim(self.world.source, (self.name, self.dice.randrange(self.partitions)))
+        self._trim(self.world.source, self._draw_place())
 
     def trim_copy(self) -> None:
-        remote, partition = self.world.remote_of((self.name, self.dice.randrange(self.partitions)))
+        remote, partition = self.remote_of(self._draw_place())
         if remote in topics(self.world.target):
             self._trim(self.world.target, (remote, partition))
 
@@ -127,28 +149,26 @@ class TopicLife:
         seen = book.logs.get(place)
         if seen is not None and seen.end > seen.start and self.dice.random() < 0.6:
             self.touched = True
-            self.world.touch(place)
             remove_records(servers, place[0], self.dice.randint(seen.start, seen.end), place[1])
 
     def recreate(self) -> None:
         """Now and then: a mirror that is not told to go on stops there for good."""
         if self.dice.random() > 0.25:
             return
-        self.touched = True
-        self.world.touch((self.name, 0))
+        self.touched, topic = True, self.dice.choice(self.topics)
         self.world.counts["really made anew"] += 1
-        delete_topic(self.world.source, self.name)
-        await_condition(lambda: self.name not in topics(self.world.source), "its end")
-        self.world.books[self.world.source].forget(self.name)
-        self.incarnation, self.numbers = self.incarnation + 1, [0] * self.partitions
-        self._make()
+        delete_topic(self.world.source, topic)
+        await_condition(lambda: topic not in topics(self.world.source), "its end")
+        self.world.books[self.world.source].forget(topic)
+        self.incarnations[topic] += 1
+        self.numbers |= {(topic, p): 0 for p in range(self.partitions[topic])}
+        self._make(topic)
 
     def write_beside(self) -> None:
         """Somebody else, into the remote topic."""
-        remote, partition = self.world.remote_of((self.name, self.dice.randrange(self.partitions)))
+        remote, partition = self.remote_of(self._draw_place())
         if self.dice.random() < 0.25 and remote in topics(self.world.target):
             self.touched = True
-            self.world.touch((remote, partition))
             produce(self.world.target, remote, [{"value": b"others", "key": b"x", "partition": partition}])
 
     # -- groups
@@ -166,12 +186,11 @@ class TopicLife:
                     reader.take(record, self.world.said)
 
     def is_mine(self, record: Record) -> bool:
-        """What a deleted topic held is nobody's; and in merged topics those of other lives stand, too."""
-        return record.origin.topic == self.name and record.origin.incarnation == self.incarnation
+        """What a deleted topic held is nobody's."""
+        return self.incarnations.get(record.origin.topic) == record.origin.incarnation
 
     def places(self, *, on_target: bool) -> list[Place]:
-        here: Sequence[Place] = [(self.name, p) for p in range(self.partitions)]
-        return sorted({self.world.remote_of(place) for place in here}) if on_target else list(here)
+        return sorted({self.remote_of(place) for place in self.numbers}) if on_target else list(self.numbers)
 
     def reset(self) -> None:
         """A group that is put somewhere, forward or back."""

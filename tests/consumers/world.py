@@ -23,13 +23,14 @@ from tests.conftest import Pair
 from tests.consumers.log_book import LogBook, Place, Record, Seen
 from tests.consumers.model import Told, find_repeated, find_skipped
 from tests.consumers.topic_life import Reader, TopicLife
-from tests.support.flows import write_flow
+from tests.support.flows import only_flow, write_flow
 from tests.support.group_rounds import KEYS, Groups
 from tests.support.kafka_client import await_condition
 from tests.support.local_mirror import LocalMirror
 
 Offsets = dict[str, dict[Place, int]]
 CATCH_UP_ROUNDS = 4
+ACTS = 2  # of each topic, to one of the mirror
 CONTINUE = dict.fromkeys(("on.gap", "on.recreate", "on.divergence"), "continue")
 
 
@@ -47,11 +48,10 @@ class World:
         self.counts: Counter[str] = Counter()
         self.is_moved = False  # consumers are on B
         self.is_heard = False  # the last lease has told all that it had done
-        self._touched: set[Place] = set()
         self._put: dict[tuple[str, Place], int] = {}
         self.file = write_flow(folder, self.source, self.target, f"{self.prefix}-h.*", self._keys())
-        sizes = (self.dice.choice((1, 1, 2)) for _ in range(lives))
-        self.lives = [TopicLife(self, f"{self.prefix}-h{i:02}", size) for i, size in enumerate(sizes)]
+        self.alias = only_flow(self.file).source.alias
+        self.lives = [TopicLife(self, f"{self.prefix}-h{i:02}") for i in range(lives)]
         self._open = contextlib.ExitStack()
         self.mirror: LocalMirror
         self.groups: Groups
@@ -65,21 +65,12 @@ class World:
             "sync.group.offsets.rewind": str(self.rewind).lower(),
             **(CONTINUE if self.tolerant else {}),
         }
-        return keys | ({"topics.map": f"{self.prefix}-h.*:{self.prefix}-all"} if self.merged else {})
+        return keys | ({"topics.map": f"({self.prefix}-h..)-.*:$1-all"} if self.merged else {})
 
     @property
     def said(self) -> str:
         kinds = f"merged={self.merged} tolerant={self.tolerant} rewind={self.rewind} preserve={self.preserve}"
         return f"world {self.seed} ({kinds})"
-
-    def remote_of(self, place: Place) -> Place:
-        if self.merged:
-            there = max(life.partitions for life in self.lives)
-            return f"{self.prefix}-all", place[1] % there
-        return f"{self.mirror.flow.source.alias}.{place[0]}", place[1]
-
-    def touch(self, place: Place) -> None:
-        self._touched.add(place)
 
     # -- the mirror
 
@@ -97,7 +88,7 @@ class World:
         self.counts["mirror killed"] += is_killed
 
     def copy(self) -> None:
-        self.mirror.await_topics(sum(life.partitions for life in self.lives))
+        self.mirror.await_topics(sum(len(life.numbers) for life in self.lives))
         self.is_heard = self.dice.random() < 0.75
         self.mirror.round(0.6, heard=self.is_heard)
 
@@ -130,8 +121,8 @@ class World:
         self.counts["rounds"] += 1
 
     def _read_books(self) -> None:
-        self.books[self.source].read([life.name for life in self.lives])
-        self.books[self.target].read(sorted({place[0] for life in self.lives for place in life.places(on_target=True)}))
+        self.books[self.source].read([topic for life in self.lives for topic in life.topics])
+        self.books[self.target].read([life.remote for life in self.lives])
 
     def committed(self, servers: str) -> Offsets:
         admin = AdminClient({"bootstrap.servers": servers})
@@ -159,20 +150,19 @@ class World:
                 continue
             said = f"{group} went from {was} to {now} in {place} [{seen.start}, {seen.end}) by {here}, {self.said}"
             assert now <= seen.end, said
-            skipped = find_skipped(self._alive(seen), seen.start if was is None else was, now, read)
+            skipped = find_skipped(self._alive(life, seen), seen.start if was is None else was, now, read)
             assert not skipped, f"{skipped[:3]}: {said}"
             if was is not None and now < was:
                 assert self.rewind and self._put.get((group, place)) == was, f"it went back: {said}"
             if self.is_heard and not self.merged:
-                again = find_repeated(self._alive(seen), now, read)
+                again = find_repeated(self._alive(life, seen), now, read)
                 assert not again, f"{again[:3]} again: {said}"
             self._put[group, place] = now
             self.counts["moves"] += 1
 
-    def _alive(self, seen: Seen) -> list[tuple[int, Record]]:
+    def _alive(self, life: TopicLife, seen: Seen) -> list[tuple[int, Record]]:
         """Without what a topic held that was deleted."""
-        now = {(life.name, life.incarnation) for life in self.lives}
-        return [(offset, r) for offset, r in seen.records if (r.origin.topic, r.origin.incarnation) in now]
+        return [(offset, record) for offset, record in seen.records if life.is_mine(record)]
 
     # -- commands
 
@@ -205,6 +195,7 @@ class World:
         with Switch(self.mirror.flow, [self.mirror.flow], Order(wait_s=0, force=force), lambda _: None) as command:
             report = command.failover() if verb == switch.FAILOVER else command.failback()
         assert bool(report.away) == is_away, report
+        self.counts.update(f"{verb} {row.state}" for row in report.moves)
         if report.problem and not report.moves:
             assert self.committed(there) == before, f"nothing was to be changed: {report.problem}, {self.said}"
         return report
@@ -239,7 +230,7 @@ class World:
                 continue
             now = at.get(place, seen.start)
             said = f"{reader.name} at {at.get(place)} in {place} [{seen.start}, {seen.end}), {told}, {self.said}"
-            mine = [(offset, r) for offset, r in self._alive(seen) if r.origin.topic == life.name]
+            mine = self._alive(life, seen)
             skipped = find_skipped(mine, seen.start, now, reader.behind)
             assert not skipped, f"skipped {skipped[:3]}: {said}"
             again = find_repeated(mine, now, reader.seen)
@@ -293,7 +284,8 @@ class World:
     def _live_along(self, steps: int) -> None:
         for _ in range(steps):
             for life in self.lives:
-                life.act()
+                for _ in range(ACTS):
+                    life.act()
 
     def _read_some(self) -> None:
         for life in self.lives:
@@ -305,7 +297,7 @@ class World:
         """At the source: each reader has seen all that stands there, but what it was behind when that was gone."""
         for reader in life.readers:
             life.read_on(reader, 1 << 20)
-            self.books[self.source].read([life.name])
+            self.books[self.source].read(life.topics)
             for place in life.places(on_target=False):
                 left = [r for _, r in self.books[self.source].logs[place].records if r not in reader.behind]
                 assert not left, f"{reader.name} has not seen {left[:3]} of {place}, {self.said}"
