@@ -236,6 +236,8 @@ class Story:
         if side.topics:
             topic = self.dice.choice(list(side.topics.values()))
             side.delete_topic(topic.name)
+            for reader in self.readers:  # it knows no more where it stood
+                reader.seen -= {r for log in topic.logs for r in log.was if r is not None}
             self.touched |= {(topic.name, number) for number in range(len(topic.logs))}
             if side.address.alias == "A" or not topic.name.startswith(("A.", MERGED)):
                 side.topics[topic.name] = Topic(topic.name, len(topic.logs))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.consumers.world import World
 
 COMPACTED = {
-    "cleanup.policy": "compact",
+    "cleanup.policy": "compact,delete",
     "segment.ms": "1000",
     "min.cleanable.dirty.ratio": "0.001",
     "max.compaction.lag.ms": "1000",

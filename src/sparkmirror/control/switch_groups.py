@@ -86,6 +86,7 @@ def _translate(
             wanted=answer.found.offset if answer and answer.found else None,
             metadata=committed.metadata,
             is_short=bool(answer and answer.found and not answer.found.is_exact),
+            may_be_put=bool(answer and answer.may_be_put),
             why=answer.why if answer else "several topics go into it, and their offsets can't be told apart",
         )
 

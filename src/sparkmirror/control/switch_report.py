@@ -10,7 +10,7 @@ from sparkmirror.control.survey import FlowSurvey
 from sparkmirror.control.survey_rows import PartitionRow
 from sparkmirror.copy.facts import RECORD_SKIPPED, RECORD_TOO_LARGE
 from sparkmirror.copy.receipt import NOTED, STOPPED
-from sparkmirror.groups.rules import IDLE, Moved, plan_commits
+from sparkmirror.groups.rules import IDLE, UNREAD, Moved, plan_commits
 from sparkmirror.net.groups import GroupState
 from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.offsets.halts import Halt
@@ -47,6 +47,7 @@ class MoveRow:
     """A group in one partition: from `offset` here to `wanted` there, where it had committed `before`.
 
     `is_short`: it has read records that are not there. `synced_ms`: of when the offset is, if that is not now.
+    `may_be_put`: see `Moved`.
     """
 
     group: str
@@ -58,6 +59,7 @@ class MoveRow:
     wanted: int | None
     metadata: str = ""
     is_short: bool = False
+    may_be_put: bool = False
     before: int | None = None
     synced_ms: int | None = None
     state: str = UNKNOWN
@@ -203,7 +205,11 @@ def judge_moves(
     `synced`: its checkpoints, if it is to go back where it was reset; None: it moves forward only.
     """
     rows = [replace(row, before=there.get(row.target)) for row in rows]
-    wanted = {row.target: Moved(row.offset, row.wanted, row.metadata) for row in rows if row.wanted is not None}
+    wanted = {
+        row.target: Moved(row.offset, row.wanted, row.metadata, may_be_put=row.may_be_put)
+        for row in rows
+        if row.wanted is not None
+    }
     rewind = synced is not None
     plan = plan_commits(state.state, state.members, there, wanted, rewind=rewind, synced=synced or {})
     return [_judge(row, row.target in plan.commits, f"it has {members_text(state, cluster)}") for row in rows]
@@ -214,6 +220,8 @@ def _judge(row: MoveRow, is_planned: bool, busy: str) -> MoveRow:
         return row
     if not is_planned and row.before is not None and row.before > row.wanted:
         return replace(row, state=AHEAD, why=AHEAD_AND_SHORT if row.is_short else "it has read on there")
+    if not is_planned and row.may_be_put and row.before is not None and row.before < row.wanted:
+        return replace(row, state=UNKNOWN, why=UNREAD)
     if not is_planned and row.before != row.wanted:
         return replace(row, state=ACTIVE, why=f"{busy}: stop them and run it again")
     if row.is_short:

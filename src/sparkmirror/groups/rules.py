@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sparkmirror.offsets.checkpoints import Checkpoint
 
 IDLE = ("Empty", "Dead")
+UNREAD = "it stands where that log begins, and may not have read what was removed before"
 
 Place = tuple[str, int]
 
@@ -15,13 +16,15 @@ Place = tuple[str, int]
 class Moved(NamedTuple):
     """A group's place in a partition: what it committed at the source, and where that stands on the target.
 
-    `is_exact` False: it has read records that were not copied yet; then it is the end of what was.
+    `is_exact` False: it has read records that were not copied yet; then it is the end of what was. `may_be_put`: it
+    stands where the source's log begins, and the flow back may have put it there from an earlier place on the target.
     """
 
     upstream: int
     downstream: int
     metadata: str = ""
     is_exact: bool = True
+    may_be_put: bool = False
 
 
 class CommitPlan(NamedTuple):
@@ -34,7 +37,8 @@ class CommitPlan(NamedTuple):
 def plan_checkpoints(
     before: Mapping[Place, Checkpoint], now: Mapping[Place, Moved], written_since_ms: int | None = None
 ) -> dict[Place, Moved]:
-    """By remote place, what is not said by the checkpoints before, or was said so long ago that it may expire.
+    """By remote place, what is not said by the checkpoints before, or was said so long ago that it may expire. Of a
+    group that may have been put where it stands, no later place is said.
 
     A checkpoint goes back with the group, and with the target's log: one that was made anew has other offsets.
     """
@@ -42,6 +46,8 @@ def plan_checkpoints(
 
 
 def _is_news(before: Checkpoint | None, now: Moved, since_ms: int | None) -> bool:
+    if before is not None and now.may_be_put and now.downstream > before.downstream_offset:
+        return False
     if before is None or now.upstream < before.upstream_offset or now.downstream != before.downstream_offset:
         return True
     return since_ms is not None and before.written_ms < since_ms
@@ -63,6 +69,8 @@ def plan_commits(
     """
     behind = {place: moved for place, moved in wanted.items() if there.get(place, -1) < moved.downstream}
     ahead = {place for place, moved in wanted.items() if there.get(place, -1) > moved.downstream}
+    unread = {place for place, moved in behind.items() if moved.may_be_put and there.get(place, -1) >= 0}
+    behind = {place: moved for place, moved in behind.items() if place not in unread}
     if rewind:
         reset = {place for place in ahead if _is_reset(synced.get(place), there[place], wanted[place])}
         behind |= {place: wanted[place] for place in reset}
@@ -72,6 +80,9 @@ def plan_commits(
     if ahead:
         topic, partition = min(ahead)
         return CommitPlan(behind, f"it is further on the target in {_more(ahead, f'{topic}-{partition}')}")
+    if unread:
+        topic, partition = min(unread)
+        return CommitPlan(behind, f"{UNREAD} (in {_more(unread, f'{topic}-{partition}')})")
     return CommitPlan(behind)
 
 

@@ -16,6 +16,9 @@ They are asked in an order, so that what is said holds whatever happens meanwhil
 Read backwards, equal offsets are equal up to where the copy went: what stands behind that came from somebody else, and
 at the same offset the other side has other records. A topic that was made anew since it was mirrored has other offsets:
 those are not translated.
+
+With a flow each way, a group whose place on the target comes before the source's log is put at that log's start by the
+flow back. From there it is not taken forward on the target, over records that the source alone has lost.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from typing import NamedTuple
 
 from sparkmirror.errors import BrokerError, MirrorError
 from sparkmirror.groups.names import Names
+from sparkmirror.groups.rules import UNREAD
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import topic_ids
@@ -39,7 +43,6 @@ from sparkmirror.topology.storage import Storage
 MAP_CHANGES = 3  # that one question goes along with
 MADE_ANEW = "the {} topic was deleted and made anew just now"
 BEYOND_LOG = "it has committed offset {}, and the log ends at {}"
-UNREAD = "it stands where that log begins, and may not have read what was removed before"
 OTHERS = "flows from other clusters may write there, too, and where it stands in their records is not known"
 BY_OTHERS = "a MirrorMaker 2 mirrored it so far, and exact offsets are known of what sparkmirror copies"
 NOT_KNOWN = "no exact offsets of that part are known: MirrorMaker 2 copied it, or the offset map was lost"
@@ -55,11 +58,12 @@ class Bounds(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """`found` None: `why`."""
+    """`found` None: `why`. `may_be_put`: it stands where its log begins, and the flow back may have put it there."""
 
     place: Place
     found: Translated | None
     why: str = ""
+    may_be_put: bool = False
 
 
 class MapReader:
@@ -247,19 +251,23 @@ class Translator:
         copied = (standing.next_offset, standing.target_end)
         equal = copied[::-1] if is_back else copied if maps.is_proven else None
         here, find = self._here.get(place), _find_back if is_back else _find_forth
+        has_way_back = not is_back and self._backward is not None
         if is_back and here is None:
             return lambda _: Answer(remote, None, f"{place[0]}-{place[1]} can't be read where it stands")
 
         def ask(offset: int) -> Answer:
             if here is not None and offset > here.end:
                 return Answer(remote, None, BEYOND_LOG.format(offset, here.end))
+            may_be_put = has_way_back and here is not None and 0 < here.start >= offset
             if not standing.translated:
-                return _within(remote, _equal(offset, equal), there, here, offset, is_back=is_back)
+                answer = _within(remote, _equal(offset, equal), there, here, offset, is_back=is_back)
+                return answer._replace(may_be_put=may_be_put)
             try:
                 found = maps.ask(key, lambda known: find(known, offset, there.start))
             except MirrorError as error:
                 return Answer(remote, None, str(error))
-            return _within(remote, found, there, here, offset, is_back=is_back)
+            answer = _within(remote, found, there, here, offset, is_back=is_back)
+            return answer._replace(may_be_put=may_be_put)
 
         return ask
 

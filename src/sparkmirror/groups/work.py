@@ -167,8 +167,9 @@ def move_group(
             unknown[place] = answer.why
             lost.add(answer.place)
         elif answer.place not in moved or answer.found.offset < moved[answer.place].downstream:
+            found = answer.found
             moved[answer.place] = Moved(
-                committed.offset, answer.found.offset, committed.metadata, answer.found.is_exact
+                committed.offset, found.offset, committed.metadata, found.is_exact, answer.may_be_put
             )
     for remote in moved:
         for place in origins.get(remote, ()):

@@ -191,6 +191,14 @@ def test_who_has_read_on_there_and_here_more_than_is_known_may_read_some_again_a
     assert not report.is_whole and replace(report, moves=(replace(judged, is_short=False),)).is_whole
 
 
+def test_who_may_have_been_put_where_the_source_begins_is_not_moved_over_what_it_has_not_read() -> None:
+    row = replace(move(50), may_be_put=True)
+    (judged,) = judge_moves([row], {("A.t", 0): 40}, IDLE, "B")
+    assert (judged.state, judged.needs_commit) == (UNKNOWN, False) and "may not have read" in judged.why
+    (in_place,) = judge_moves([row], {("A.t", 0): 50}, IDLE, "B")
+    assert in_place.state == IN_PLACE
+
+
 def test_whole_is_what_lacks_nothing() -> None:
     whole = Report(verb="failover", flow="A->B", dry_run=False, moves=(replace(move(50), state=IN_PLACE),))
     assert whole.is_whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkmirror.groups.rules import Moved, plan_checkpoints, plan_commits
+from sparkmirror.groups.rules import UNREAD, Moved, plan_checkpoints, plan_commits
 from sparkmirror.offsets.checkpoints import Checkpoint
 
 T0, T1 = ("a.t", 0), ("a.t", 1)
@@ -67,3 +67,14 @@ def test_only_who_was_reset_at_the_source_and_not_used_since_goes_back() -> None
     assert not goes_back(25, 20, 20), "it is where it was at the source"
     assert not goes_back(25, 15, 25), "it went on at the source: another log is the reason"
     assert plan_commits("Empty", 0, {T0: 25}, wanted, rewind=True, synced={}).why, "nothing tells whose offset it is"
+
+
+def test_who_may_have_been_put_where_the_source_begins_is_not_taken_over_what_only_the_source_has_lost() -> None:
+    """With a flow each way: it stood at 4 on the target, and the flow back has put it at 5, where the source begins."""
+    put = Moved(5, 5, may_be_put=True)
+    plan = plan_commits("Empty", 0, {T0: 4, T1: 10}, {T0: put, T1: Moved(20, 20)}, rewind=False, synced={})
+    assert plan == ({T1: Moved(20, 20)}, f"{UNREAD} (in a.t-0)")
+    assert plan_commits("Empty", 0, {T0: 5}, {T0: put}, rewind=False, synced={}) == ({}, "")
+    assert plan_commits("Empty", 0, {}, {T0: put}, rewind=False, synced={}) == ({T0: put}, ""), "it stands nowhere else"
+    assert plan_checkpoints(checkpoint(4, 4), {T0: put}) == {}
+    assert plan_checkpoints({}, {T0: put}) == {T0: put}
