@@ -101,7 +101,7 @@ class Address:
 
 
 class PaperCluster:
-    """`meanwhile`: what happens whenever it is asked. `told`: what it said last of groups' offsets, and of logs' ends.
+    """`meanwhile`: what happens whenever it is asked. `told`: what it said last of groups' offsets and of logs' bounds.
 
     `commits`, `deletes`, `appends`: told of what the mirror does to groups and internal topics, before it is done.
     `may_fail`: whether a question about a group fails.
@@ -115,6 +115,7 @@ class PaperCluster:
         self.ended: set[str] = set()  # groups that ended with their topics
         self.away = False
         self.told: dict[str, dict[Place, Committed]] = {}
+        self.told_starts: dict[Place, int] = {}
         self.told_ends: dict[Place, int] = {}
         self.meanwhile: Callable[[], None] = lambda: None
         self.may_fail: Callable[[], bool] = lambda: False
@@ -174,7 +175,9 @@ def list_offsets(
     cluster.meanwhile()
     logs = {place: log for place in leaders if (log := cluster.log(place)) is not None}
     if when == EARLIEST:
-        return {place: log.start for place, log in logs.items()}
+        starts = {place: log.start for place, log in logs.items()}
+        cluster.told_starts |= starts
+        return starts
     ends = {place: log.end for place, log in logs.items()}
     cluster.told_ends |= ends
     return ends

@@ -379,6 +379,7 @@ class Story:
         said = f"{self.verb} of {key} from {before} to {after}, in {log.start}..{end}"
         read = self.emitted.get((group, place), set()) if self.verb == "away" else self._read_elsewhere(cluster, group)
         self._check_place(said, log, log.start if before is None or before > log.end else before, after, end, read)
+        assert after >= min(cluster.told_starts.get(place, 0), log.end), f"before the first record: {said}"
         if before is not None and before > after:
             assert self.file.rewind and before in (self.put.get(key), self.emitted_at.get((group, place))), said
         if place[0] != MERGED and self.verb != "away" and not self.is_racing:

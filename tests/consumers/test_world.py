@@ -14,6 +14,8 @@ from sparkmirror.control import switch
 from sparkmirror.embedded import KafkaCluster, start_clusters
 from tests.conftest import Pair
 from tests.consumers.world import World
+from tests.support.group_members import committed
+from tests.support.kafka_client import create_topic
 
 SEED = int(os.environ.get("SEED", "1"))
 LIVES, STEPS = 6, 4
@@ -28,10 +30,13 @@ BROKERS = {
 
 @contextlib.contextmanager
 def brokers() -> Iterator[Pair]:
-    """They may be killed."""
+    """They may be killed. The topic of groups is made with a cluster's first group, and that takes its time."""
     a, b = (KafkaCluster(name=f"consumers-{name}", overrides=BROKERS, heap_mb=256) for name in "AB")
     start_clusters(a, b)
     with a, b:
+        for cluster in (a, b):
+            create_topic(cluster.bootstrap_servers, "first")
+            committed(cluster.bootstrap_servers, "first", [("first", 0)])
         yield Pair(a, b)
 
 
