@@ -37,6 +37,7 @@ FROM_A = (
     "forget_group",
 )
 FROM_B = (*["read"] * 5, "reset", "forget_group", "trim_copy")
+ROUGH = ("trim", "trim_copy", "recreate", "write_beside")  # not in a calm world
 
 
 @dataclass
@@ -97,7 +98,8 @@ class TopicLife:
         return self.dice.choice(list(self.numbers))
 
     def act(self) -> None:
-        name = self.dice.choice(FROM_B if self.world.is_moved else FROM_A)
+        names = FROM_B if self.world.is_moved else FROM_A
+        name = self.dice.choice([each for each in names if not (self.world.is_calm and each in ROUGH)])
         self.world.counts[name] += 1
         getattr(self, name)()
 

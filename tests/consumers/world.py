@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,6 +40,7 @@ class World:
         self.dice = random.Random(seed)
         self.source, self.target = pair.source, pair.target
         self.merged = self.dice.random() < 0.25
+        self.is_calm = self.dice.random() < 0.4  # so that the commands find nothing to complain of
         self.tolerant = self.dice.random() < 0.6
         self.rewind = self.dice.random() < 0.5
         self.preserve = self.dice.choice(("auto", "auto", "never"))
@@ -69,8 +70,8 @@ class World:
 
     @property
     def said(self) -> str:
-        kinds = f"merged={self.merged} tolerant={self.tolerant} rewind={self.rewind} preserve={self.preserve}"
-        return f"world {self.seed} ({kinds})"
+        kinds = f"merged={self.merged} calm={self.is_calm} tolerant={self.tolerant} rewind={self.rewind}"
+        return f"world {self.seed} ({kinds} preserve={self.preserve})"
 
     # -- the mirror
 
@@ -168,18 +169,24 @@ class World:
 
     def failover(self, *, is_away: bool) -> None:
         """First without force: what is refused changes nothing."""
-        if is_away:
-            self.pair.a.brokers[0].kill()
         self.counts["failovers away" if is_away else "failovers"] += 1
-        report = self._command("failover", self.target, force=False, is_away=is_away)
+        with self._without_a() if is_away else contextlib.nullcontext():
+            report = self._command("failover", self.target, force=False, is_away=is_away)
         if report.problem and not is_away:
             self.counts["failovers forced"] += 1
             report = self._command("failover", self.target, force=True, is_away=is_away)
-        if is_away:
-            self.pair.a.brokers[0].start()
-            self.pair.a.wait_ready()
+        self.counts["whole failovers"] += report.is_whole
         self.is_moved = True
         self._check_report(report, self.target)
+
+    @contextlib.contextmanager
+    def _without_a(self) -> Iterator[None]:
+        self.pair.a.brokers[0].kill()
+        try:
+            yield
+        finally:
+            self.pair.a.brokers[0].start()
+            self.pair.a.wait_ready()
 
     def failback(self) -> None:
         report = self._command("failback", self.source, force=False, is_away=False)
@@ -187,6 +194,7 @@ class World:
             self.counts["failbacks forced"] += 1
             report = self._command("failback", self.source, force=True, is_away=False)
         assert report.halt is None, report
+        self.counts["whole failbacks"] += report.is_whole
         self.is_moved = False
         self._check_report(report, self.source)
 

@@ -45,7 +45,13 @@ def own_pair() -> Iterator[Pair]:
 def test_many_histories_on_brokers(own_pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(switch, "TRIES_S", 0.0)
     total: Counter[str] = Counter()
+    failures: list[str] = []
     for seed in range(SEED, SEED + WORLDS):
-        total += live(own_pair, tmp_path / f"world{seed}", seed, LIVES, STEPS)
+        try:
+            total += live(own_pair, tmp_path / f"world{seed}", seed, LIVES, STEPS)
+        except AssertionError as error:  # the others go on
+            failures.append(str(error))
+            print(f"FAILED: {error}")
     print(f"{WORLDS} worlds of {LIVES} from {SEED} on: {dict(total)}")
+    assert not failures, failures
     assert total["lives"] == WORLDS * LIVES
