@@ -52,6 +52,10 @@ class ReadUntil(Container[Record]):
     def __contains__(self, record: object) -> bool:
         return isinstance(record, Record) and record.number < self.until.get(record.origin, 0)
 
+    def reach_all(self, other: ReadUntil) -> None:
+        for origin, number in other.until.items():
+            self.until[origin] = max(self.until.get(origin, 0), number)
+
     def reach(self, record: Record) -> None:
         self.until[record.origin] = max(self.until.get(record.origin, 0), record.number + 1)
 
@@ -156,10 +160,10 @@ class Application:
             **QUICK,
         }
 
-    def read(self, places: Collection[Place], most: int) -> list[tuple[Place, Record | None]]:
-        """Up to so many records, in all; less where the logs end before."""
+    def read(self, places: Collection[Place], most: int) -> tuple[list[Record], dict[Place, int]]:
+        """Up to so many records, in all; less where the logs end before. And what was committed then."""
         consumer = Consumer(self._config)
-        found: list[tuple[Place, Record | None]] = []
+        found: list[Record] = []
         ends: dict[Place, int] = {}
         left, until = set(places), time.monotonic() + DEADLINE_S
         try:
@@ -169,7 +173,7 @@ class Application:
                 for message in consumer.consume(min(most - len(found), 10_000), timeout=0.1):
                     place, error = (message.topic(), message.partition()), message.error()
                     if not error:
-                        found.append((place, parse_record(message.value())))
+                        found += filter(None, [parse_record(message.value())])
                         ends[place] = message.offset() + 1
                     elif error.code() == KafkaError._PARTITION_EOF:
                         left.discard(place)
@@ -177,4 +181,4 @@ class Application:
                 consumer.commit(offsets=[TopicPartition(*k, end) for k, end in ends.items()], asynchronous=False)
         finally:
             consumer.close()
-        return found
+        return found, ends

@@ -42,7 +42,9 @@ ROUGH = ("trim", "trim_copy", "recreate", "write_beside")  # not in a calm world
 
 @dataclass
 class Reader:
-    """A group that reads on with every record that comes. `again`: records that it may read once more."""
+    """A group that reads on with every record that comes. `behind`: all before the places that it has committed, also
+    what was gone when it came there; `again`: records that it may read once more.
+    """
 
     name: str
     seen: set[Record] = field(default_factory=set)
@@ -183,9 +185,12 @@ class TopicLife:
         servers = self.world.target if self.world.is_moved else self.world.source
         places = self.places(on_target=self.world.is_moved)
         if {place[0] for place in places} <= topics(servers):
-            for _, record in Application(servers, reader.name).read(places, most):
-                if record is not None and self.is_mine(record):
-                    reader.take(record, self.world.said)
+            records, ends = Application(servers, reader.name).read(places, most)
+            for record in filter(self.is_mine, records):
+                reader.take(record, self.world.said)
+            book = self.world.books[servers]
+            book.read([place[0] for place in places])
+            reader.behind.reach_all(book.read_before(ends))
 
     def is_mine(self, record: Record) -> bool:
         """What a deleted topic held is nobody's."""
