@@ -156,10 +156,11 @@ class PaperCluster:
         """Groups' offsets of it are forgotten, and groups that have no others."""
         self.topics.pop(name, None)
         for name_of_group, group in list(self.groups.items()):
-            group.offsets = {place: at for place, at in group.offsets.items() if place[0] != name}
-            if not group.offsets and not group.members:
+            left = {place: at for place, at in group.offsets.items() if place[0] != name}
+            if group.offsets and not left and not group.members:
                 del self.groups[name_of_group]
                 self.ended.add(name_of_group)
+            group.offsets = left
 
     def committed(self, group: str, place: Place) -> int | None:
         known = self.groups[group].offsets.get(place) if group in self.groups else None
