@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Container, Iterable, Mapping
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from tests.support.kafka_client import DEADLINE_S
 
@@ -146,6 +146,20 @@ def _read(consumer: Consumer, bounds: Mapping[Place, tuple[int, int]]) -> Iterab
                 yield place, message.offset(), record
 
 
+def _ask_places(consumer: Consumer, places: Collection[Place]) -> list[TopicPartition]:
+    """Where the group stands; asked again while the coordinator reads its groups from its log."""
+    until = time.monotonic() + DEADLINE_S
+    while True:
+        try:
+            found = consumer.committed([TopicPartition(*place) for place in places], timeout=5)
+            return [
+                TopicPartition(p.topic, p.partition, p.offset if p.offset >= 0 else OFFSET_BEGINNING) for p in found
+            ]
+        except KafkaException:
+            if time.monotonic() > until:
+                raise
+
+
 class Application:
     """A group's consumers on one cluster: they read on from where the group stands, and commit what they have read."""
 
@@ -167,7 +181,7 @@ class Application:
         ends: dict[Place, int] = {}
         left, until = set(places), time.monotonic() + DEADLINE_S
         try:
-            consumer.assign([TopicPartition(*place) for place in places])
+            consumer.assign(_ask_places(consumer, places))
             while left and len(found) < most:
                 assert time.monotonic() < until, f"{self._config['group.id']}: nothing comes of {left}"
                 for message in consumer.consume(min(most - len(found), 10_000), timeout=0.1):
