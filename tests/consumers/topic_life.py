@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
 
 from tests.consumers.log_book import Application, Origin, Place, ReadUntil, Record
 from tests.support.group_rounds import commit
-from tests.support.kafka_client import DEADLINE_S, await_condition, create_topic, delete_topic, produce, topics
+from tests.support.kafka_client import DEADLINE_S, await_condition, create_topic, delete_topic, produce
 from tests.support.source_logs.log_start import remove_records
 from tests.support.source_logs.markers import write_markers
 
@@ -143,7 +142,7 @@ class TopicLife:
 
     def trim_copy(self) -> None:
         remote, partition = self.remote_of(self._draw_place())
-        if remote in topics(self.world.target):
+        if remote in self.world.topics(self.world.target):
             self._trim(self.world.target, (remote, partition))
 
     def _trim(self, servers: str, place: Place) -> None:
@@ -162,7 +161,7 @@ class TopicLife:
         self.touched, topic = True, self.dice.choice(self.topics)
         self.world.counts["really made anew"] += 1
         delete_topic(self.world.source, topic)
-        await_condition(lambda: topic not in topics(self.world.source), "its end")
+        await_condition(lambda: topic not in self.world.topics(self.world.source), "its end")
         self.world.books[self.world.source].forget(topic)
         self.incarnations[topic] += 1
         self.numbers |= {(topic, p): 0 for p in range(self.partitions[topic])}
@@ -171,7 +170,7 @@ class TopicLife:
     def write_beside(self) -> None:
         """Somebody else, into the remote topic."""
         remote, partition = self.remote_of(self._draw_place())
-        if self.dice.random() < 0.25 and remote in topics(self.world.target):
+        if self.dice.random() < 0.25 and remote in self.world.topics(self.world.target):
             self.touched = True
             produce(self.world.target, remote, [{"value": b"others", "key": b"x", "partition": partition}])
 
@@ -184,13 +183,14 @@ class TopicLife:
         """Where its consumers are at present."""
         servers = self.world.target if self.world.is_moved else self.world.source
         places = self.places(on_target=self.world.is_moved)
-        if {place[0] for place in places} <= topics(servers):
+        if {place[0] for place in places} <= self.world.topics(servers):
             records, ends = Application(servers, reader.name).read(places, most)
             for record in filter(self.is_mine, records):
                 reader.take(record, self.world.said)
-            book = self.world.books[servers]
-            book.read([place[0] for place in places])
-            reader.behind.reach_all(book.read_before(ends))
+            if self.touched or self.is_compacted:  # else it has read what was there
+                book = self.world.books[servers]
+                book.read({place[0] for place in places})
+                reader.behind.reach_all(book.read_before(ends))
 
     def is_mine(self, record: Record) -> bool:
         """What a deleted topic held is nobody's."""
@@ -211,6 +211,6 @@ class TopicLife:
     def forget_group(self) -> None:
         servers = self.dice.choice((self.world.source, self.world.target))
         name = self.dice.choice(self.wild)
-        admin = AdminClient({"bootstrap.servers": servers})
+        admin = self.world.admins[servers]
         if name in {group.group_id for group in admin.list_consumer_groups().result(timeout=20).valid}:
             admin.delete_consumer_groups([name])[name].result(timeout=20)

@@ -25,7 +25,7 @@ from tests.consumers.model import Told, find_repeated, find_skipped
 from tests.consumers.topic_life import Reader, TopicLife
 from tests.support.flows import only_flow, write_flow
 from tests.support.group_rounds import KEYS, Groups
-from tests.support.kafka_client import await_condition
+from tests.support.kafka_client import DEADLINE_S, await_condition
 from tests.support.local_mirror import LocalMirror
 
 Offsets = dict[str, dict[Place, int]]
@@ -46,6 +46,7 @@ class World:
         self.preserve = self.dice.choice(("auto", "auto", "never"))
         self.prefix = f"w{seed}-{folder.name[-8:]}"
         self.books = {self.source: LogBook(self.source), self.target: LogBook(self.target)}
+        self.admins = {servers: AdminClient({"bootstrap.servers": servers}) for servers in self.books}
         self.counts: Counter[str] = Counter()
         self.is_moved = False  # consumers are on B
         self.is_heard = False  # the last lease has told all that it had done
@@ -72,6 +73,9 @@ class World:
     def said(self) -> str:
         kinds = f"merged={self.merged} calm={self.is_calm} tolerant={self.tolerant} rewind={self.rewind}"
         return f"world {self.seed} ({kinds} preserve={self.preserve})"
+
+    def topics(self, servers: str) -> set[str]:
+        return set(self.admins[servers].list_topics(timeout=DEADLINE_S).topics)
 
     # -- the mirror
 
@@ -126,7 +130,7 @@ class World:
         self.books[self.target].read([life.remote for life in self.lives])
 
     def committed(self, servers: str) -> Offsets:
-        admin = AdminClient({"bootstrap.servers": servers})
+        admin = self.admins[servers]
         asked = {
             group: admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=20)[group]
             for life in self.lives

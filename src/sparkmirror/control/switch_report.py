@@ -47,7 +47,7 @@ class MoveRow:
     """A group in one partition: from `offset` here to `wanted` there, where it had committed `before`.
 
     `is_short`: it has read records that are not there. `synced_ms`: of when the offset is, if that is not now.
-    `may_be_put`: see `Moved`.
+    `at_start`: see `Moved`.
     """
 
     group: str
@@ -59,7 +59,7 @@ class MoveRow:
     wanted: int | None
     metadata: str = ""
     is_short: bool = False
-    may_be_put: bool = False
+    at_start: bool = False
     before: int | None = None
     synced_ms: int | None = None
     state: str = UNKNOWN
@@ -198,21 +198,32 @@ def judge_moves(
     there: Mapping[Place, int],
     state: GroupState,
     cluster: str,
-    synced: Mapping[Place, Checkpoint] | None = None,
+    *,
+    synced: Mapping[Place, Checkpoint] | None,
+    rewind: bool = False,
+    has_way_back: bool = False,
 ) -> list[MoveRow]:
     """One group's rows, with what is to become of each. `there`: what it has committed on the other side.
 
-    `synced`: its checkpoints, if it is to go back where it was reset; None: it moves forward only.
+    `synced`: its checkpoints, None: they are not known. `rewind`: it is to go back where it was reset; else it moves
+    forward only.
     """
     rows = [replace(row, before=there.get(row.target)) for row in rows]
     wanted = {
-        row.target: Moved(row.offset, row.wanted, row.metadata, may_be_put=row.may_be_put)
+        row.target: Moved(row.offset, row.wanted, row.metadata, at_start=row.at_start)
         for row in rows
         if row.wanted is not None
     }
-    rewind = synced is not None
-    plan = plan_commits(state.state, state.members, there, wanted, rewind=rewind, synced=synced or {})
-    return [_judge(row, row.target in plan.commits, f"it has {members_text(state, cluster)}") for row in rows]
+    plan = plan_commits(
+        state.state, state.members, there, wanted, rewind=rewind, synced=synced, has_way_back=has_way_back
+    )
+    busy = f"it has {members_text(state, cluster)}"
+    return [
+        replace(row, state=UNKNOWN, why=UNREAD)
+        if row.target in plan.unread
+        else _judge(row, row.target in plan.commits, busy)
+        for row in rows
+    ]
 
 
 def _judge(row: MoveRow, is_planned: bool, busy: str) -> MoveRow:
@@ -220,8 +231,6 @@ def _judge(row: MoveRow, is_planned: bool, busy: str) -> MoveRow:
         return row
     if not is_planned and row.before is not None and row.before > row.wanted:
         return replace(row, state=AHEAD, why=AHEAD_AND_SHORT if row.is_short else "it has read on there")
-    if not is_planned and row.may_be_put and row.before is not None and row.before < row.wanted:
-        return replace(row, state=UNKNOWN, why=UNREAD)
     if not is_planned and row.before != row.wanted:
         return replace(row, state=ACTIVE, why=f"{busy}: stop them and run it again")
     if row.is_short:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from sparkmirror.offsets.checkpoints import Checkpoint
@@ -16,29 +16,29 @@ Place = tuple[str, int]
 class Moved(NamedTuple):
     """A group's place in a partition: what it committed at the source, and where that stands on the target.
 
-    `is_exact` False: it has read records that were not copied yet; then it is the end of what was. `may_be_put`: it
-    stands where the source's log begins, and the flow back may have put it there from an earlier place on the target.
+    `is_exact` False: it has read records that were not copied yet; then it is the end of what was. `at_start`: it
+    stands where the source's log begins, and may have been put there from an earlier place on the target.
     """
 
     upstream: int
     downstream: int
     metadata: str = ""
     is_exact: bool = True
-    may_be_put: bool = False
+    at_start: bool = False
 
 
 class CommitPlan(NamedTuple):
-    """`why` is empty if all is committed by then."""
+    """`why` is empty if all is committed by then. `unread`: places that stay, since more than is known is not read."""
 
     commits: dict[Place, Moved]
     why: str = ""
+    unread: frozenset[Place] = frozenset()
 
 
 def plan_checkpoints(
     before: Mapping[Place, Checkpoint], now: Mapping[Place, Moved], written_since_ms: int | None = None
 ) -> dict[Place, Moved]:
-    """By remote place, what is not said by the checkpoints before, or was said so long ago that it may expire. Of a
-    group that may have been put where it stands, no later place is said.
+    """By remote place, what is not said by the checkpoints before, or was said so long ago that it may expire.
 
     A checkpoint goes back with the group, and with the target's log: one that was made anew has other offsets.
     """
@@ -46,8 +46,6 @@ def plan_checkpoints(
 
 
 def _is_news(before: Checkpoint | None, now: Moved, since_ms: int | None) -> bool:
-    if before is not None and now.may_be_put and now.downstream > before.downstream_offset:
-        return False
     if before is None or now.upstream < before.upstream_offset or now.downstream != before.downstream_offset:
         return True
     return since_ms is not None and before.written_ms < since_ms
@@ -60,30 +58,45 @@ def plan_commits(
     wanted: Mapping[Place, Moved],
     *,
     rewind: bool,
-    synced: Mapping[Place, Checkpoint],
+    synced: Mapping[Place, Checkpoint] | None,
+    has_way_back: bool = False,
 ) -> CommitPlan:
     """What to commit on the target for one group. `there`: what is committed there; less than 0: nothing.
 
     Who has members there is left alone. An offset moves forward, and back only with `rewind`, of a group that was reset
-    at the source. `synced`: the checkpoints by which that is told.
+    at the source. `synced`: the checkpoints by which that is told; None: they are not known.
+
+    One that stands where the source's log begins may have been put there from where it is on the target: by a failback,
+    if it was used on the target, or where there is a flow back (`has_way_back`), by that. Then it stays on the target.
     """
     behind = {place: moved for place, moved in wanted.items() if there.get(place, -1) < moved.downstream}
     ahead = {place for place, moved in wanted.items() if there.get(place, -1) > moved.downstream}
-    unread = {place for place, moved in behind.items() if moved.may_be_put and there.get(place, -1) >= 0}
+    unread = frozenset(
+        place
+        for place, moved in behind.items()
+        if moved.at_start
+        and (at := there.get(place, -1)) >= 0
+        and (has_way_back or (synced is not None and _is_used(synced.get(place), at)))
+    )
     behind = {place: moved for place, moved in behind.items() if place not in unread}
     if rewind:
-        reset = {place for place in ahead if _is_reset(synced.get(place), there[place], wanted[place])}
+        reset = {place for place in ahead if _is_reset((synced or {}).get(place), there[place], wanted[place])}
         behind |= {place: wanted[place] for place in reset}
         ahead -= reset
     if behind and state not in IDLE:
-        return CommitPlan({}, f"the group is {state} on the target, with {members} members")
+        return CommitPlan({}, f"the group is {state} on the target, with {members} members", unread)
     if ahead:
         topic, partition = min(ahead)
-        return CommitPlan(behind, f"it is further on the target in {_more(ahead, f'{topic}-{partition}')}")
+        return CommitPlan(behind, f"it is further on the target in {_more(ahead, f'{topic}-{partition}')}", unread)
     if unread:
         topic, partition = min(unread)
-        return CommitPlan(behind, f"{UNREAD} (in {_more(unread, f'{topic}-{partition}')})")
+        return CommitPlan(behind, f"{UNREAD} (in {_more(unread, f'{topic}-{partition}')})", unread)
     return CommitPlan(behind)
+
+
+def _is_used(before: Checkpoint | None, there: int) -> bool:
+    """On the target it does not stand where it was put."""
+    return before is None or there != before.downstream_offset
 
 
 def _is_reset(before: Checkpoint | None, there: int, now: Moved) -> bool:
@@ -91,5 +104,5 @@ def _is_reset(before: Checkpoint | None, there: int, now: Moved) -> bool:
     return before is not None and now.upstream < before.upstream_offset and there == before.downstream_offset
 
 
-def _more(places: set[Place], first: str) -> str:
+def _more(places: Collection[Place], first: str) -> str:
     return first if len(places) == 1 else f"{first} and {len(places) - 1} more"

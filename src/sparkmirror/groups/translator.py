@@ -17,8 +17,8 @@ Read backwards, equal offsets are equal up to where the copy went: what stands b
 at the same offset the other side has other records. A topic that was made anew since it was mirrored has other offsets:
 those are not translated.
 
-With a flow each way, a group whose place on the target comes before the source's log is put at that log's start by the
-flow back. From there it is not taken forward on the target, over records that the source alone has lost.
+A group whose place on the target comes before the source's log is put at that log's start by a failback, and with a
+flow each way by each round back. So whether one that stands there has read all before is not told by its offset.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Bounds(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """`found` None: `why`. `may_be_put`: it stands where its log begins, and the flow back may have put it there."""
+    """`found` None: `why`. `at_start`: it stands where the source's log begins."""
 
     place: Place
     found: Translated | None
     why: str = ""
-    may_be_put: bool = False
+    at_start: bool = False
 
 
 class MapReader:
@@ -193,6 +193,11 @@ class Translator:
             if not is_same or place not in self._here or self._here[place].end > 0:
                 self.origins.setdefault(remote, set()).add(place)
 
+    @property
+    def has_way_back(self) -> bool:
+        """Whether a flow brings groups of the target back to the source."""
+        return self._backward is not None
+
     def end(self, remote: Place) -> int | None:
         """Where the target's log ends, if it was looked for and is there."""
         return self._there[remote].end if remote in self._there else None
@@ -251,23 +256,22 @@ class Translator:
         copied = (standing.next_offset, standing.target_end)
         equal = copied[::-1] if is_back else copied if maps.is_proven else None
         here, find = self._here.get(place), _find_back if is_back else _find_forth
-        has_way_back = not is_back and self._backward is not None
         if is_back and here is None:
             return lambda _: Answer(remote, None, f"{place[0]}-{place[1]} can't be read where it stands")
 
         def ask(offset: int) -> Answer:
             if here is not None and offset > here.end:
                 return Answer(remote, None, BEYOND_LOG.format(offset, here.end))
-            may_be_put = has_way_back and here is not None and 0 < here.start >= offset
+            at_start = not is_back and here is not None and 0 < here.start >= offset
             if not standing.translated:
                 answer = _within(remote, _equal(offset, equal), there, here, offset, is_back=is_back)
-                return answer._replace(may_be_put=may_be_put)
+                return answer._replace(at_start=at_start)
             try:
                 found = maps.ask(key, lambda known: find(known, offset, there.start))
             except MirrorError as error:
                 return Answer(remote, None, str(error))
             answer = _within(remote, found, there, here, offset, is_back=is_back)
-            return answer._replace(may_be_put=may_be_put)
+            return answer._replace(at_start=at_start)
 
         return ask
 

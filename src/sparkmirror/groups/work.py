@@ -54,7 +54,8 @@ class GroupWorker:
             else:
                 groups[group], report = move_group(group, offsets, answers, origins)
                 reports[group] = report._replace(topics=_topics_of(offsets, copied))
-        synced = self._try_to_read(groups) if task.emit or task.rewind else {}
+        is_asked = task.emit or task.rewind or any(m.at_start for now in groups.values() for m in now.values())
+        synced = self._try_to_read(groups) if is_asked else {}
         held = self._sync(groups, reports, task, synced) if task.sync else set()
         if task.emit:
             self._try_to_emit({g: now for g, now in groups.items() if g not in held}, reports, task, synced)
@@ -114,19 +115,20 @@ class GroupWorker:
 
     def _sync(
         self,
-        groups: Mapping[str, Group],
+        groups: dict[str, Group],
         reports: dict[str, GroupReport],
         task: GroupTask,
         synced: Synced | SparkmirrorError,
     ) -> set[str]:
         """Groups that may still have to be taken back: until then their checkpoints must say where they were put.
 
-        Groups that are nowhere mirrored are not looked for on the target.
+        Groups that are nowhere mirrored are not looked for on the target. Places that stay there are taken from
+        `groups`: no checkpoint says a later one.
         """
         mirrored = [group for group, now in groups.items() if now]
         states = describe_groups(self._target, mirrored)
         there = fetch_group_offsets(self._target, mirrored)
-        known_by = {} if isinstance(synced, SparkmirrorError) else synced
+        known_by = None if isinstance(synced, SparkmirrorError) else synced
         commits: dict[str, dict[Place, Committed]] = {}
         failed: set[str] = set()
         for group in mirrored:
@@ -137,9 +139,19 @@ class GroupWorker:
                 reports[group] = reports[group]._replace(unsynced=why)
                 failed |= {group} if _may_pass(refused) else set()
                 continue
-            offsets, before = {place: found.offset for place, found in known.items()}, known_by.get(group, {})
-            plan = plan_commits(state.state, state.members, offsets, groups[group], rewind=task.rewind, synced=before)
+            offsets = {place: found.offset for place, found in known.items()}
+            before = known_by.get(group, {}) if known_by is not None else None
+            plan = plan_commits(
+                state.state,
+                state.members,
+                offsets,
+                groups[group],
+                rewind=task.rewind,
+                synced=before,
+                has_way_back=self._backward is not None,
+            )
             reports[group] = reports[group]._replace(unsynced=plan.why)
+            groups[group] = {place: moved for place, moved in groups[group].items() if place not in plan.unread}
             if plan.commits:
                 commits[group] = {place: Committed(m.downstream, m.metadata) for place, m in plan.commits.items()}
         for group, answer in commit_group_offsets(self._target, commits).items():
@@ -169,7 +181,7 @@ def move_group(
         elif answer.place not in moved or answer.found.offset < moved[answer.place].downstream:
             found = answer.found
             moved[answer.place] = Moved(
-                committed.offset, found.offset, committed.metadata, found.is_exact, answer.may_be_put
+                committed.offset, found.offset, committed.metadata, found.is_exact, answer.at_start
             )
     for remote in moved:
         for place in origins.get(remote, ()):
