@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from sparkmirror.control import switch
 from sparkmirror.control.switch import Order, Switch
 from sparkmirror.control.switch_report import Report
+from sparkmirror.embedded import KafkaCluster
 from tests.conftest import Pair
 from tests.consumers.log_book import LogBook, Place, Record, Seen
 from tests.consumers.model import Told, find_repeated, find_skipped
 from tests.consumers.topic_life import Reader, TopicLife
 from tests.support.flows import only_flow, write_flow
+from tests.support.group_members import committed
 from tests.support.group_rounds import KEYS, Groups
 from tests.support.kafka_client import DEADLINE_S, await_condition
 from tests.support.local_mirror import LocalMirror
@@ -107,10 +110,21 @@ class World:
     def kill_broker(self) -> None:
         cluster = self.dice.choice((self.pair.a, self.pair.b))
         self.counts["broker killed"] += 1
-        (broker,) = cluster.brokers
-        broker.kill()
-        broker.start()
+        cluster.brokers[0].kill()
+        self._start_again(cluster)
+
+    def _start_again(self, cluster: KafkaCluster) -> None:
+        """Until all has a leader again, and groups are known."""
+        cluster.brokers[0].start()
         cluster.wait_ready()
+        servers = cluster.bootstrap_servers
+
+        def is_led() -> bool:
+            known = self.admins[servers].list_topics(timeout=DEADLINE_S).topics.values()
+            return all(partition.leader >= 0 for topic in known for partition in topic.partitions.values())
+
+        await_condition(is_led, "leaders")
+        committed(servers, "first", [("first", 0)])
 
     # -- groups
 
@@ -130,6 +144,16 @@ class World:
         self.books[self.target].read([life.remote for life in self.lives])
 
     def committed(self, servers: str) -> Offsets:
+        """Asked again while a broker that was started anew reads its groups."""
+        until = time.monotonic() + DEADLINE_S
+        while True:
+            try:
+                return self._ask_committed(servers)
+            except KafkaException:
+                if time.monotonic() > until:
+                    raise
+
+    def _ask_committed(self, servers: str) -> Offsets:
         admin = self.admins[servers]
         asked = {
             group: admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=20)[group]
@@ -189,8 +213,7 @@ class World:
         try:
             yield
         finally:
-            self.pair.a.brokers[0].start()
-            self.pair.a.wait_ready()
+            self._start_again(self.pair.a)
 
     def failback(self) -> None:
         report = self._command("failback", self.source, force=False, is_away=False)
