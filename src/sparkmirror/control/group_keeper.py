@@ -147,7 +147,7 @@ class GroupKeeper:
         if listing.failed:
             return "; ".join(f"broker {node}: {why}" for node, why in listing.failed.items())
         if self.flow.groups.sync_deletes:
-            gone = {g: cluster for g, cluster in self._marks.synced().items() if g not in listing.groups}
+            gone = {g: mark for g, mark in self._marks.synced().items() if g not in listing.groups}
             self._left_out |= self._deletes.apply(gone, self._remotes())
         self._due.refreshed(now)
         return ""

@@ -11,7 +11,7 @@ from sparkmirror.errors import SparkmirrorError
 from sparkmirror.groups.marks import Round, mark_round, plan_marks
 from sparkmirror.groups.task import GroupReport
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.offsets.group_marks import GroupMarksTopic, Marks
+from sparkmirror.offsets.group_marks import GroupMark, GroupMarksTopic, Marks
 from sparkmirror.topology.storage import Storage
 
 log = logging.getLogger("sparkmirror.groups")
@@ -38,9 +38,9 @@ class GroupMarksKeeper:
         """Groups that were dealt with at some time, also by an earlier driver, and not found to be gone since."""
         return {group for group, mark in self._read().groups.items() if mark.checkpoint.at_ms or mark.sync.at_ms}
 
-    def synced(self) -> dict[str, str]:
-        """Of these, groups whose offsets were committed on the target, with the id of the cluster that had them."""
-        return {group: mark.cluster for group, mark in self._read().groups.items() if mark.sync.at_ms}
+    def synced(self) -> dict[str, GroupMark]:
+        """Of these, groups whose offsets were committed on the target, as they were last found."""
+        return {group: mark for group, mark in self._read().groups.items() if mark.sync.at_ms}
 
     def _read(self) -> Marks:
         if self._written is None:

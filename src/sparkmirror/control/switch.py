@@ -282,8 +282,9 @@ class Switch:
             time.sleep(min(POLL_S, left_s))
 
     def _with_moves(self, report: Report, wanted: Wanted, there: Cluster, *, rewind: bool) -> Report:
-        synced = read_checkpoints(self._target, self._checkpoints, wanted.rows) if rewind else None
-        moves = move(there, wanted, dry_run=self._order.dry_run, synced=synced)
+        is_there = there is self._target  # of places on the other side checkpoints say nothing
+        synced = read_checkpoints(self._target, self._checkpoints, wanted.rows) if is_there else None
+        moves = move(there, wanted, dry_run=self._order.dry_run, synced=synced, rewind=rewind)
         gone = [g for g in self._order.groups if g not in wanted.rows and g not in wanted.failed]
         not_moved = wanted.failed | dict.fromkeys(gone, "it has committed nothing of a mirrored topic")
         if report.verb == FAILOVER and not report.away and not self._order.dry_run:

@@ -30,11 +30,14 @@ Place = tuple[str, int]
 
 @dataclass(slots=True)
 class Wanted:
-    """Where groups are to go on. `failed`: groups of which that can't be told; `members`: those that are still read."""
+    """Where groups are to go on. `failed`: groups of which that can't be told; `members`: those that are still read.
+    `has_way_back`: see `plan_commits`.
+    """
 
     rows: dict[str, list[MoveRow]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     members: dict[str, str] = field(default_factory=dict)
+    has_way_back: bool = False
 
     @property
     def is_settled(self) -> bool:
@@ -55,7 +58,7 @@ def find_groups(cluster: Cluster, flow: FlowConfig, only: Sequence[str]) -> tupl
 
 def read_wanted(here: Cluster, translator: Translator, groups: Sequence[str], merged: frozenset[str]) -> Wanted:
     """Of what they have committed here. `merged`: topics in which the offsets of several stand."""
-    wanted = Wanted()
+    wanted = Wanted(has_way_back=translator.has_way_back)
     found = fetch_group_offsets(here, groups, require_stable=True)
     translator.look({place for offsets in found.values() if isinstance(offsets, dict) for place in offsets})
     for group, offsets in found.items():
@@ -86,6 +89,7 @@ def _translate(
             wanted=answer.found.offset if answer and answer.found else None,
             metadata=committed.metadata,
             is_short=bool(answer and answer.found and not answer.found.is_exact),
+            at_start=bool(answer and answer.at_start),
             why=answer.why if answer else "several topics go into it, and their offsets can't be told apart",
         )
 
@@ -169,19 +173,19 @@ def _known_row(found: Checkpoint, log: Bounds | None, cap: int | None, now: Answ
     return replace(row, wanted=max(lowest, log.start), is_short=found.downstream_offset > end)
 
 
-def read_checkpoints(target: Cluster, topic: str, groups: Iterable[str]) -> Synced:
-    """The newest of groups, by which those are told that were reset at the source. `topic` need not be there."""
+def read_checkpoints(target: Cluster, topic: str, groups: Iterable[str]) -> Synced | None:
+    """The newest of groups, by which it is told what was done with them since. None: there is no such topic."""
     if topic not in target.fetch_metadata().topics:
-        return {}
+        return None
     checkpoints = CheckpointTopic(target, topic)
     checkpoints.read_on()
     return {group: checkpoints.last(group) for group in groups}
 
 
-def move(there: Cluster, wanted: Wanted, *, dry_run: bool, synced: Synced | None = None) -> tuple[MoveRow, ...]:
+def move(there: Cluster, wanted: Wanted, *, dry_run: bool, synced: Synced | None, rewind: bool) -> tuple[MoveRow, ...]:
     """Commit what is to be committed. Rows say what became of them; groups that can't be asked about are `failed`.
 
-    `synced`: see `judge_moves`.
+    `synced`, `rewind`: see `judge_moves`.
     """
     groups = list(wanted.rows)
     states = _states(there, groups, wanted.failed)
@@ -193,8 +197,15 @@ def move(there: Cluster, wanted: Wanted, *, dry_run: bool, synced: Synced | None
             wanted.failed[group] = str(offsets)
         elif group in states:
             before = {place: c.offset for place, c in offsets.items() if c.offset >= 0}
-            known_by = None if synced is None else synced.get(group, {})
-            rows += judge_moves(wanted.rows[group], before, states[group], there.address.alias, known_by)
+            rows += judge_moves(
+                wanted.rows[group],
+                before,
+                states[group],
+                there.address.alias,
+                synced=None if synced is None else synced.get(group, {}),
+                rewind=rewind,
+                has_way_back=wanted.has_way_back,
+            )
     return tuple(rows) if dry_run else _commit(there, rows)
 
 

@@ -10,7 +10,7 @@ from sparkmirror.control.survey import FlowSurvey
 from sparkmirror.control.survey_rows import PartitionRow
 from sparkmirror.copy.facts import RECORD_SKIPPED, RECORD_TOO_LARGE
 from sparkmirror.copy.receipt import NOTED, STOPPED
-from sparkmirror.groups.rules import IDLE, Moved, plan_commits
+from sparkmirror.groups.rules import IDLE, UNREAD, Moved, plan_commits
 from sparkmirror.net.groups import GroupState
 from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.offsets.halts import Halt
@@ -22,6 +22,7 @@ TO_MOVE, MOVED, IN_PLACE, AHEAD = "to-move", "moved", "in-place", "ahead"
 SHORT, ACTIVE, UNKNOWN, REFUSED = "short", "active", "unknown", "refused"
 WELL = (TO_MOVE, MOVED, IN_PLACE, AHEAD)
 LEFT_OUT = (RECORD_SKIPPED, RECORD_TOO_LARGE)  # facts of records that the copy went on without
+AHEAD_AND_SHORT = "it has read on there, and here records that are not there: some of these may come again"
 BESIDE = ("diverged", "foreign-writer", "source-recreated", "source-truncated")  # of records that the source has not
 
 Place = tuple[str, int]
@@ -46,6 +47,7 @@ class MoveRow:
     """A group in one partition: from `offset` here to `wanted` there, where it had committed `before`.
 
     `is_short`: it has read records that are not there. `synced_ms`: of when the offset is, if that is not now.
+    `at_start`: see `Moved`.
     """
 
     group: str
@@ -57,6 +59,7 @@ class MoveRow:
     wanted: int | None
     metadata: str = ""
     is_short: bool = False
+    at_start: bool = False
     before: int | None = None
     synced_ms: int | None = None
     state: str = UNKNOWN
@@ -65,6 +68,11 @@ class MoveRow:
     @property
     def target(self) -> Place:
         return self.target_topic, self.target_partition
+
+    @property
+    def is_well(self) -> bool:
+        """It goes on with the very next record. One that is ahead need not, if what it has read is not known there."""
+        return self.state in WELL and not (self.state == AHEAD and self.is_short)
 
     @property
     def needs_commit(self) -> bool:
@@ -97,7 +105,7 @@ class Report:
     def is_whole(self) -> bool:
         """It is proven that all is mirrored, and all is moved."""
         trouble = self.problem or self.away or self.missing or self.not_moved or self.still_there
-        return not trouble and all(row.state in WELL for row in self.moves)
+        return not trouble and all(row.is_well for row in self.moves)
 
 
 # -- records
@@ -190,24 +198,39 @@ def judge_moves(
     there: Mapping[Place, int],
     state: GroupState,
     cluster: str,
-    synced: Mapping[Place, Checkpoint] | None = None,
+    *,
+    synced: Mapping[Place, Checkpoint] | None,
+    rewind: bool = False,
+    has_way_back: bool = False,
 ) -> list[MoveRow]:
     """One group's rows, with what is to become of each. `there`: what it has committed on the other side.
 
-    `synced`: its checkpoints, if it is to go back where it was reset; None: it moves forward only.
+    `synced`: its checkpoints, None: they are not known. `rewind`: it is to go back where it was reset; else it moves
+    forward only.
     """
     rows = [replace(row, before=there.get(row.target)) for row in rows]
-    wanted = {row.target: Moved(row.offset, row.wanted, row.metadata) for row in rows if row.wanted is not None}
-    rewind = synced is not None
-    plan = plan_commits(state.state, state.members, there, wanted, rewind=rewind, synced=synced or {})
-    return [_judge(row, row.target in plan.commits, f"it has {members_text(state, cluster)}") for row in rows]
+    wanted = {
+        row.target: Moved(row.offset, row.wanted, row.metadata, at_start=row.at_start)
+        for row in rows
+        if row.wanted is not None
+    }
+    plan = plan_commits(
+        state.state, state.members, there, wanted, rewind=rewind, synced=synced, has_way_back=has_way_back
+    )
+    busy = f"it has {members_text(state, cluster)}"
+    return [
+        replace(row, state=UNKNOWN, why=UNREAD)
+        if row.target in plan.unread
+        else _judge(row, row.target in plan.commits, busy)
+        for row in rows
+    ]
 
 
 def _judge(row: MoveRow, is_planned: bool, busy: str) -> MoveRow:
     if row.wanted is None:
         return row
     if not is_planned and row.before is not None and row.before > row.wanted:
-        return replace(row, state=AHEAD, why="it has read on there")
+        return replace(row, state=AHEAD, why=AHEAD_AND_SHORT if row.is_short else "it has read on there")
     if not is_planned and row.before != row.wanted:
         return replace(row, state=ACTIVE, why=f"{busy}: stop them and run it again")
     if row.is_short:

@@ -2,7 +2,8 @@
 
 Only what the mirror itself has made of a group may go: one that has members on the target, or offsets there that were
 not synced, belongs to somebody else by now. And only if the group was deleted: a cluster that was built anew under its
-address has no groups, and a broker forgets a group when the topics are deleted in which it has committed.
+address has no groups, and a broker forgets a group when the topics are deleted in which it has committed. Such a topic
+may have been made anew since, and be mirrored by now: so it is kept in which topics, by their ids, a group stood.
 """
 
 from __future__ import annotations
@@ -48,6 +49,16 @@ def plan_end(
     if not _are_synced(offsets, synced):
         return End.USED
     return End.DELETE if all(topic in proven for topic, _ in offsets) else End.WITHOUT_TOPIC
+
+
+def find_proven(stood: Mapping[str, str], now: Mapping[str, str], remotes: Mapping[str, str]) -> set[str]:
+    """Remote topics of the topics in which a group stood; none, if it may have ended with one of these.
+
+    `stood`: these topics, with their ids; `now`: ids of topics that are proven to be those that were mirrored.
+    """
+    if any(now.get(topic) != id_ for topic, id_ in stood.items()):
+        return set()
+    return {remotes[topic] for topic in stood if topic in remotes}
 
 
 def _are_synced(offsets: Mapping[Place, Committed], synced: Mapping[Place, Checkpoint]) -> bool:

@@ -32,7 +32,7 @@ def mark_round(before: Marks, round_: Round, reports: Iterable[GroupReport], lef
         if round_.sync:
             mark = mark._replace(sync=_deed(mark.sync, report.why_unsynced, rounds.sync_ms, round_))
         if report.mirrored:
-            mark = mark._replace(cluster=round_.cluster)
+            mark = mark._replace(cluster=round_.cluster, topics=tuple((t, id_) for t, id_ in report.topics))
         groups[report.group] = mark
     return Marks(
         LastRounds(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from sparkmirror.offsets.checkpoints import Checkpoint
 
 IDLE = ("Empty", "Dead")
+UNREAD = "it stands where that log begins, and may not have read what was removed before"
 
 Place = tuple[str, int]
 
@@ -15,20 +16,23 @@ Place = tuple[str, int]
 class Moved(NamedTuple):
     """A group's place in a partition: what it committed at the source, and where that stands on the target.
 
-    `is_exact` False: it has read records that were not copied yet; then it is the end of what was.
+    `is_exact` False: it has read records that were not copied yet; then it is the end of what was. `at_start`: it
+    stands where the source's log begins, and may have been put there from an earlier place on the target.
     """
 
     upstream: int
     downstream: int
     metadata: str = ""
     is_exact: bool = True
+    at_start: bool = False
 
 
 class CommitPlan(NamedTuple):
-    """`why` is empty if all is committed by then."""
+    """`why` is empty if all is committed by then. `unread`: places that stay, since more than is known is not read."""
 
     commits: dict[Place, Moved]
     why: str = ""
+    unread: frozenset[Place] = frozenset()
 
 
 def plan_checkpoints(
@@ -54,25 +58,45 @@ def plan_commits(
     wanted: Mapping[Place, Moved],
     *,
     rewind: bool,
-    synced: Mapping[Place, Checkpoint],
+    synced: Mapping[Place, Checkpoint] | None,
+    has_way_back: bool = False,
 ) -> CommitPlan:
     """What to commit on the target for one group. `there`: what is committed there; less than 0: nothing.
 
     Who has members there is left alone. An offset moves forward, and back only with `rewind`, of a group that was reset
-    at the source. `synced`: the checkpoints by which that is told.
+    at the source. `synced`: the checkpoints by which that is told; None: they are not known.
+
+    One that stands where the source's log begins may have been put there from where it is on the target: by a failback,
+    if it was used on the target, or where there is a flow back (`has_way_back`), by that. Then it stays on the target.
     """
     behind = {place: moved for place, moved in wanted.items() if there.get(place, -1) < moved.downstream}
     ahead = {place for place, moved in wanted.items() if there.get(place, -1) > moved.downstream}
+    unread = frozenset(
+        place
+        for place, moved in behind.items()
+        if moved.at_start
+        and (at := there.get(place, -1)) >= 0
+        and (has_way_back or (synced is not None and _is_used(synced.get(place), at)))
+    )
+    behind = {place: moved for place, moved in behind.items() if place not in unread}
     if rewind:
-        reset = {place for place in ahead if _is_reset(synced.get(place), there[place], wanted[place])}
+        reset = {place for place in ahead if _is_reset((synced or {}).get(place), there[place], wanted[place])}
         behind |= {place: wanted[place] for place in reset}
         ahead -= reset
     if behind and state not in IDLE:
-        return CommitPlan({}, f"the group is {state} on the target, with {members} members")
+        return CommitPlan({}, f"the group is {state} on the target, with {members} members", unread)
     if ahead:
         topic, partition = min(ahead)
-        return CommitPlan(behind, f"it is further on the target in {_more(ahead, f'{topic}-{partition}')}")
+        return CommitPlan(behind, f"it is further on the target in {_more(ahead, f'{topic}-{partition}')}", unread)
+    if unread:
+        topic, partition = min(unread)
+        return CommitPlan(behind, f"{UNREAD} (in {_more(unread, f'{topic}-{partition}')})", unread)
     return CommitPlan(behind)
+
+
+def _is_used(before: Checkpoint | None, there: int) -> bool:
+    """On the target it does not stand where it was put."""
+    return before is None or there != before.downstream_offset
 
 
 def _is_reset(before: Checkpoint | None, there: int, now: Moved) -> bool:
@@ -80,5 +104,5 @@ def _is_reset(before: Checkpoint | None, there: int, now: Moved) -> bool:
     return before is not None and now.upstream < before.upstream_offset and there == before.downstream_offset
 
 
-def _more(places: set[Place], first: str) -> str:
+def _more(places: Collection[Place], first: str) -> str:
     return first if len(places) == 1 else f"{first} and {len(places) - 1} more"

@@ -56,6 +56,7 @@ class GroupReport(NamedTuple):
 
     `mirrored`: partitions of it that are mirrored; `lagging`: of those, where it has read more than was copied yet.
     `unknown`: what can't be told of where it stands, `unkept`: why checkpoints are missing, `unsynced`: commits.
+    `topics`: source topics in which it stands, with their ids, as far as they are those that were mirrored.
     """
 
     group: str
@@ -66,6 +67,7 @@ class GroupReport(NamedTuple):
     unknown: str = ""
     unkept: str = ""
     unsynced: str = ""
+    topics: tuple[tuple[str, str], ...] = ()
 
     @property
     def why(self) -> str:

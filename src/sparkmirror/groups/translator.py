@@ -16,6 +16,9 @@ They are asked in an order, so that what is said holds whatever happens meanwhil
 Read backwards, equal offsets are equal up to where the copy went: what stands behind that came from somebody else, and
 at the same offset the other side has other records. A topic that was made anew since it was mirrored has other offsets:
 those are not translated.
+
+A group whose place on the target comes before the source's log is put at that log's start by a failback, and with a
+flow each way by each round back. So whether one that stands there has read all before is not told by its offset.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from typing import NamedTuple
 
 from sparkmirror.errors import BrokerError, MirrorError
 from sparkmirror.groups.names import Names
+from sparkmirror.groups.rules import UNREAD
 from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import topic_ids
@@ -39,7 +43,6 @@ from sparkmirror.topology.storage import Storage
 MAP_CHANGES = 3  # that one question goes along with
 MADE_ANEW = "the {} topic was deleted and made anew just now"
 BEYOND_LOG = "it has committed offset {}, and the log ends at {}"
-UNREAD = "it stands where that log begins, and may not have read what was removed before"
 OTHERS = "flows from other clusters may write there, too, and where it stands in their records is not known"
 BY_OTHERS = "a MirrorMaker 2 mirrored it so far, and exact offsets are known of what sparkmirror copies"
 NOT_KNOWN = "no exact offsets of that part are known: MirrorMaker 2 copied it, or the offset map was lost"
@@ -55,11 +58,12 @@ class Bounds(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """`found` None: `why`."""
+    """`found` None: `why`. `at_start`: it stands where the source's log begins."""
 
     place: Place
     found: Translated | None
     why: str = ""
+    at_start: bool = False
 
 
 class MapReader:
@@ -189,9 +193,20 @@ class Translator:
             if not is_same or place not in self._here or self._here[place].end > 0:
                 self.origins.setdefault(remote, set()).add(place)
 
+    @property
+    def has_way_back(self) -> bool:
+        """Whether a flow brings groups of the target back to the source."""
+        return self._backward is not None
+
     def end(self, remote: Place) -> int | None:
         """Where the target's log ends, if it was looked for and is there."""
         return self._there[remote].end if remote in self._there else None
+
+    def copied_id(self, place: Place) -> str:
+        """The id of the source topic, if it is the one that was mirrored as progress has it; else empty."""
+        standing = self._forward.standing(place) if self._forward and place[0] in self._names.remote else None
+        now = self._source_ids.get(place[0], "")
+        return now if standing and standing.source_id == now and place[0] not in self._anew else ""
 
     def _find_merged(self, remotes: Collection[str]) -> dict[Place, Place]:
         """All partitions that go into topics that several share, and where."""
@@ -247,13 +262,16 @@ class Translator:
         def ask(offset: int) -> Answer:
             if here is not None and offset > here.end:
                 return Answer(remote, None, BEYOND_LOG.format(offset, here.end))
+            at_start = not is_back and here is not None and 0 < here.start >= offset
             if not standing.translated:
-                return _within(remote, _equal(offset, equal), there, here, offset, is_back=is_back)
+                answer = _within(remote, _equal(offset, equal), there, here, offset, is_back=is_back)
+                return answer._replace(at_start=at_start)
             try:
                 found = maps.ask(key, lambda known: find(known, offset, there.start))
             except MirrorError as error:
                 return Answer(remote, None, str(error))
-            return _within(remote, found, there, here, offset, is_back=is_back)
+            answer = _within(remote, found, there, here, offset, is_back=is_back)
+            return answer._replace(at_start=at_start)
 
         return ask
 

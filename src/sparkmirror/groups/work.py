@@ -45,13 +45,17 @@ class GroupWorker:
         found = fetch_group_offsets(self._source, task.groups)
         reports = {group: GroupReport(group) for group in task.groups}
         groups: dict[str, Group] = {}
-        answers, origins = self._look(task, [offsets for offsets in found.values() if isinstance(offsets, dict)])
+        answers, origins, copied = self._look(
+            task, [offsets for offsets in found.values() if isinstance(offsets, dict)]
+        )
         for group, offsets in found.items():
             if isinstance(offsets, BrokerError):
                 reports[group] = GroupReport(group, unknown=str(offsets))
             else:
-                groups[group], reports[group] = move_group(group, offsets, answers, origins)
-        synced = self._try_to_read(groups) if task.emit or task.rewind else {}
+                groups[group], report = move_group(group, offsets, answers, origins)
+                reports[group] = report._replace(topics=_topics_of(offsets, copied))
+        is_asked = task.emit or task.rewind or any(m.at_start for now in groups.values() for m in now.values())
+        synced = self._try_to_read(groups) if is_asked else {}
         held = self._sync(groups, reports, task, synced) if task.sync else set()
         if task.emit:
             self._try_to_emit({g: now for g, now in groups.items() if g not in held}, reports, task, synced)
@@ -64,11 +68,16 @@ class GroupWorker:
             return error
         return {group: self._checkpoints.last(group) for group in groups}
 
-    def _look(self, task: GroupTask, found: Sequence[Mapping[Place, Committed]]) -> tuple[Answers, Origins]:
+    def _look(
+        self, task: GroupTask, found: Sequence[Mapping[Place, Committed]]
+    ) -> tuple[Answers, Origins, Mapping[Place, str]]:
+        """Also the ids of topics that are still those that were mirrored, by the places of groups in them."""
         translator = self._open(task)
-        translator.look({place for offsets in found for place in offsets})
+        places = {place for offsets in found for place in offsets}
+        translator.look(places)
+        copied = {place: id_ for place in places if (id_ := translator.copied_id(place))}
         committed = ((place, c.offset) for offsets in found for place, c in offsets.items() if c.offset >= 0)
-        return translator.translate_all(committed), translator.origins
+        return translator.translate_all(committed), translator.origins, copied
 
     def _open(self, task: GroupTask) -> Translator:
         if task.names.origin and self._backward is None:
@@ -106,19 +115,20 @@ class GroupWorker:
 
     def _sync(
         self,
-        groups: Mapping[str, Group],
+        groups: dict[str, Group],
         reports: dict[str, GroupReport],
         task: GroupTask,
         synced: Synced | SparkmirrorError,
     ) -> set[str]:
         """Groups that may still have to be taken back: until then their checkpoints must say where they were put.
 
-        Groups that are nowhere mirrored are not looked for on the target.
+        Groups that are nowhere mirrored are not looked for on the target. Places that stay there are taken from
+        `groups`: no checkpoint says a later one.
         """
         mirrored = [group for group, now in groups.items() if now]
         states = describe_groups(self._target, mirrored)
         there = fetch_group_offsets(self._target, mirrored)
-        known_by = {} if isinstance(synced, SparkmirrorError) else synced
+        known_by = None if isinstance(synced, SparkmirrorError) else synced
         commits: dict[str, dict[Place, Committed]] = {}
         failed: set[str] = set()
         for group in mirrored:
@@ -129,9 +139,19 @@ class GroupWorker:
                 reports[group] = reports[group]._replace(unsynced=why)
                 failed |= {group} if _may_pass(refused) else set()
                 continue
-            offsets, before = {place: found.offset for place, found in known.items()}, known_by.get(group, {})
-            plan = plan_commits(state.state, state.members, offsets, groups[group], rewind=task.rewind, synced=before)
+            offsets = {place: found.offset for place, found in known.items()}
+            before = known_by.get(group, {}) if known_by is not None else None
+            plan = plan_commits(
+                state.state,
+                state.members,
+                offsets,
+                groups[group],
+                rewind=task.rewind,
+                synced=before,
+                has_way_back=self._backward is not None,
+            )
             reports[group] = reports[group]._replace(unsynced=plan.why)
+            groups[group] = {place: moved for place, moved in groups[group].items() if place not in plan.unread}
             if plan.commits:
                 commits[group] = {place: Committed(m.downstream, m.metadata) for place, m in plan.commits.items()}
         for group, answer in commit_group_offsets(self._target, commits).items():
@@ -159,8 +179,9 @@ def move_group(
             unknown[place] = answer.why
             lost.add(answer.place)
         elif answer.place not in moved or answer.found.offset < moved[answer.place].downstream:
+            found = answer.found
             moved[answer.place] = Moved(
-                committed.offset, answer.found.offset, committed.metadata, answer.found.is_exact
+                committed.offset, found.offset, committed.metadata, found.is_exact, answer.at_start
             )
     for remote in moved:
         for place in origins.get(remote, ()):
@@ -170,6 +191,11 @@ def move_group(
     moved = {place: each for place, each in moved.items() if place not in lost}
     lagging = sum(not m.is_exact for m in moved.values())
     return moved, GroupReport(group, mirrored=len(moved), lagging=lagging, unknown=_first_of(unknown))
+
+
+def _topics_of(offsets: Mapping[Place, Committed], copied: Mapping[Place, str]) -> tuple[tuple[str, str], ...]:
+    ids = {place[0]: copied[place] for place, committed in offsets.items() if committed.offset >= 0 and place in copied}
+    return tuple(sorted(ids.items()))
 
 
 def _first_of(reasons: Mapping[Place, str]) -> str:

@@ -4,7 +4,7 @@
     value  {"checkpoint":1769853600000,"sync":1769853600000,"seconds":0.4}     <- the last rounds, of all groups
     key    {"sparkmirror":"group","source":"a","group":"g"}
     value  {"checkpoint":[1769853600000,""],"sync":[0,"the group is Stable on the target, with 1 members"],
-            "cluster":"Mk…"}                                                   <- where it was found
+            "cluster":"Mk…","topics":{"orders":"5d…"}}                         <- where it was found, and stood
     value  none                                                                <- there is no such group any more
 
 A round that finds all as it was says so for all groups at once; a group's own record is written when there is news of
@@ -33,11 +33,14 @@ class Deed(NamedTuple):
 
 
 class GroupMark(NamedTuple):
-    """`cluster`: the id of the source cluster where it was last found; empty where that is not said."""
+    """`cluster`: the id of the source cluster where it was last found; empty where that is not said. `topics`: the
+    mirrored topics in which it stood there, with their ids.
+    """
 
     checkpoint: Deed = Deed()
     sync: Deed = Deed()
     cluster: str = ""
+    topics: tuple[tuple[str, str], ...] = ()
 
     @property
     def why(self) -> str:
@@ -76,7 +79,7 @@ def encode_rounds(source: str, rounds: LastRounds) -> tuple[bytes, bytes]:
 
 
 def encode_group(source: str, group: str, mark: GroupMark | None) -> tuple[bytes, bytes | None]:
-    value = None if mark is None else _dump({"checkpoint": mark.checkpoint, "sync": mark.sync, "cluster": mark.cluster})
+    value = None if mark is None else _dump(mark._asdict() | {"topics": dict(mark.topics)})
     return _dump({"sparkmirror": GROUP, "source": source, "group": group}), value
 
 
@@ -91,7 +94,8 @@ def note_record(marks: Marks, source: str, key: bytes | None, value: bytes | Non
             marks.rounds = LastRounds(int(said["checkpoint"]), int(said["sync"]), float(said["seconds"]))
         elif where["sparkmirror"] == GROUP and said:
             deeds = _deed(*said["checkpoint"]), _deed(*said["sync"])
-            marks.groups[str(where["group"])] = GroupMark(*deeds, str(said.get("cluster", "")))
+            topics = tuple((str(topic), str(id_)) for topic, id_ in said.get("topics", {}).items())
+            marks.groups[str(where["group"])] = GroupMark(*deeds, str(said.get("cluster", "")), topics)
         elif where["sparkmirror"] == GROUP:
             marks.groups.pop(str(where["group"]), None)
     except UNREADABLE:

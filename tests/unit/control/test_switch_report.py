@@ -170,18 +170,40 @@ def test_a_group_goes_to_its_place_forward_and_only_without_members_there(
     """`synced`: the last checkpoint's offsets, if groups may go back; empty: there is none."""
     known = {} if there is None else {("A.t", 0): there}
     checkpoints = {("A.t", 0): Checkpoint("g", "A.t", 0, *synced)} if synced else {}
-    (judged,) = judge_moves([move(50)], known, state, "B", None if synced is None else checkpoints)
+    (judged,) = judge_moves([move(50)], known, state, "B", synced=checkpoints, rewind=synced is not None)
     assert (judged.state, judged.needs_commit, judged.before) == (becomes, commits, there)
     if becomes == ACTIVE:
         assert judged.why == "it has 2 members on B: stop them and run it again"
 
 
 def test_who_has_read_more_than_is_there_goes_to_the_end_and_is_told() -> None:
-    short, unknown = judge_moves([move(45, is_short=True), replace(move(None, 1), why="because")], {}, IDLE, "B")
+    short, unknown = judge_moves(
+        [move(45, is_short=True), replace(move(None, 1), why="because")], {}, IDLE, "B", synced={}
+    )
     assert (short.state, short.needs_commit) == (SHORT, True)
     assert (unknown.state, unknown.why, unknown.needs_commit) == (UNKNOWN, "because", False)
-    (again,) = judge_moves([move(45, is_short=True)], {("A.t", 0): 45}, IDLE, "B")
+    (again,) = judge_moves([move(45, is_short=True)], {("A.t", 0): 45}, IDLE, "B", synced={})
     assert (again.state, again.needs_commit) == (SHORT, False)
+
+
+def test_who_has_read_on_there_and_here_more_than_is_known_may_read_some_again_and_is_told() -> None:
+    (judged,) = judge_moves([move(45, is_short=True)], {("A.t", 0): 46}, IDLE, "B", synced={})
+    assert (judged.state, judged.needs_commit) == (AHEAD, False) and "come again" in judged.why
+    report = Report(verb="failback", flow="A->B", dry_run=False, moves=(judged,))
+    assert not report.is_whole and replace(report, moves=(replace(judged, is_short=False),)).is_whole
+
+
+def test_who_may_have_been_put_where_the_source_begins_is_not_moved_over_what_it_has_not_read() -> None:
+    """By a failback, if it was used on the other side, or by the flow back."""
+    row, put = replace(move(50), at_start=True), {("A.t", 0): Checkpoint("g", "A.t", 0, 40, 40)}
+
+    def judge(there: int, *, has_way_back: bool = False) -> MoveRow:
+        (judged,) = judge_moves([row], {("A.t", 0): there}, IDLE, "B", synced=put, has_way_back=has_way_back)
+        return judged
+
+    assert (judge(45).state, judge(45).needs_commit) == (UNKNOWN, False) and "may not have read" in judge(45).why
+    assert [judge(at).state for at in (40, 50)] == [TO_MOVE, IN_PLACE]
+    assert [judge(at, has_way_back=True).state for at in (40, 50)] == [UNKNOWN, IN_PLACE]
 
 
 def test_whole_is_what_lacks_nothing() -> None:

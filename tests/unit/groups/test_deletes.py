@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkmirror.errors import BrokerError
-from sparkmirror.groups.deletes import End, plan_end
+from sparkmirror.groups.deletes import End, find_proven, plan_end
 from sparkmirror.net.groups import GroupState
 from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.protocol import codes
@@ -44,3 +44,12 @@ def test_a_group_of_a_topic_that_may_have_been_made_anew_stays() -> None:
 
 def test_without_checkpoints_nothing_is_known_to_be_synced() -> None:
     assert plan_end(GONE, EMPTY, OURS, {}, {"a.t"}) is End.USED
+
+
+def test_a_group_stays_if_one_of_the_topics_in_which_it_stood_is_another_by_now() -> None:
+    """Also one that is mirrored again: the group ended with the old one, and nobody has deleted it."""
+    remotes = {"t": "a.t", "u": "a.u", "x": "a.x"}
+    assert find_proven({"t": "1", "u": "2"}, {"t": "1", "u": "2", "x": "3"}, remotes) == {"a.t", "a.u"}
+    assert find_proven({"t": "1", "u": "2"}, {"t": "1", "u": "9"}, remotes) == set()
+    assert find_proven({"t": "1", "u": "2"}, {"t": "1"}, {"t": "all", "u": "all"}) == set(), "merged"
+    assert find_proven({}, {"t": "1"}, remotes) == set(), "an earlier version has not kept where it stood"

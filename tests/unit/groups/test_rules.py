@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkmirror.groups.rules import Moved, plan_checkpoints, plan_commits
+from sparkmirror.groups.rules import UNREAD, CommitPlan, Moved, plan_checkpoints, plan_commits
 from sparkmirror.offsets.checkpoints import Checkpoint
 
 T0, T1 = ("a.t", 0), ("a.t", 1)
@@ -38,20 +38,22 @@ def test_an_idle_group_moves_forward_and_what_it_has_not_is_written() -> None:
     for state in ("Empty", "Dead"):
         assert plan_commits(state, 0, {T0: 10}, wanted, rewind=False, synced={}).commits == wanted
     assert plan_commits("Empty", 0, {T0: 10, T1: -1}, wanted, rewind=False, synced={}).commits == wanted
-    assert plan_commits("Empty", 0, {T0: 20, T1: 5}, wanted, rewind=False, synced={}) == ({}, "")
+    assert plan_commits("Empty", 0, {T0: 20, T1: 5}, wanted, rewind=False, synced={}) == CommitPlan({})
 
 
 def test_who_has_members_is_left_alone_and_says_so() -> None:
     plan = plan_commits("Stable", 3, {}, {T0: Moved(20, 20)}, rewind=True, synced={})
-    assert plan == ({}, "the group is Stable on the target, with 3 members")
-    assert plan_commits("Stable", 3, {T0: 20}, {T0: Moved(20, 20)}, rewind=True, synced={}) == ({}, "")
+    assert plan == CommitPlan({}, "the group is Stable on the target, with 3 members")
+    assert plan_commits("Stable", 3, {T0: 20}, {T0: Moved(20, 20)}, rewind=True, synced={}) == CommitPlan({})
 
 
 def test_who_is_further_on_the_target_stays_there_unless_he_shall_not() -> None:
     wanted = {T0: Moved(20, 20), T1: Moved(30, 30)}
     plan = plan_commits("Empty", 0, {T0: 25, T1: 10}, wanted, rewind=False, synced={})
-    assert plan == ({T1: Moved(30, 30)}, "it is further on the target in a.t-0")
-    assert plan_commits("Empty", 0, {T0: 25, T1: 10}, wanted, rewind=True, synced=checkpoint(25, 25)) == (wanted, "")
+    assert plan == CommitPlan({T1: Moved(30, 30)}, "it is further on the target in a.t-0")
+    assert plan_commits("Empty", 0, {T0: 25, T1: 10}, wanted, rewind=True, synced=checkpoint(25, 25)) == CommitPlan(
+        wanted
+    )
 
 
 def test_only_who_was_reset_at_the_source_and_not_used_since_goes_back() -> None:
@@ -67,3 +69,19 @@ def test_only_who_was_reset_at_the_source_and_not_used_since_goes_back() -> None
     assert not goes_back(25, 20, 20), "it is where it was at the source"
     assert not goes_back(25, 15, 25), "it went on at the source: another log is the reason"
     assert plan_commits("Empty", 0, {T0: 25}, wanted, rewind=True, synced={}).why, "nothing tells whose offset it is"
+
+
+def test_who_may_have_been_put_where_the_source_begins_is_not_taken_over_what_only_the_source_has_lost() -> None:
+    """It stood at 4 on the target, and the flow back or a failback has put it at 5, where the source begins."""
+    put = Moved(5, 5, at_start=True)
+    wanted = {T0: put, T1: Moved(20, 20)}
+    stays = CommitPlan({T1: Moved(20, 20)}, f"{UNREAD} (in a.t-0)", frozenset({T0}))
+    assert plan_commits("Empty", 0, {T0: 4, T1: 10}, wanted, rewind=False, synced={}, has_way_back=True) == stays
+    assert plan_commits("Empty", 0, {T0: 4, T1: 10}, wanted, rewind=False, synced=checkpoint(2, 2)) == stays
+    goes = CommitPlan({T0: put})
+    assert plan_commits("Empty", 0, {T0: 4}, {T0: put}, rewind=False, synced={}).unread, "it was never put there"
+    assert plan_commits("Empty", 0, {T0: 4}, {T0: put}, rewind=False, synced=None) == goes
+    assert plan_commits("Empty", 0, {T0: 4}, {T0: put}, rewind=False, synced=checkpoint(4, 4)) == goes
+    assert plan_commits("Empty", 0, {}, {T0: put}, rewind=False, synced={}, has_way_back=True) == goes, "nowhere else"
+    nothing = CommitPlan({})
+    assert plan_commits("Empty", 0, {T0: 5}, {T0: put}, rewind=False, synced={}, has_way_back=True) == nothing
