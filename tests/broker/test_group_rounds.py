@@ -348,6 +348,36 @@ def test_where_topics_are_merged_a_group_that_has_not_read_all_of_them_is_left_a
         assert committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): 14}
 
 
+def test_a_topic_that_is_merged_in_after_a_round_was_planned_is_not_passed_over(
+    pair: Pair, topic: str, tmp_path: Path
+) -> None:
+    """The round's tasks wait for a slot while the third topic is found and copied, and know nothing of it."""
+    one, two, three = (f"{topic}-{name}" for name in ("one", "two", "three"))
+    for name in (one, two):
+        create_topic(pair.source, name, 1)
+    extra = {"topics.map": f"{topic}-(.*):{topic}", "refresh.topics.interval.seconds": "1"}
+    file = write_flow(tmp_path, pair.source, pair.target, f"{topic}-.*", KEYS | {"groups": topic} | extra)
+    with mirroring(file) as mirror, groups_of(mirror) as groups:
+        mirror.await_topics(2)
+        for name in (one, two):
+            produce(pair.source, name, ({"value": b"%d" % i} for i in range(5)))
+            mirror.catch_up(name)
+        commit(pair.source, topic, {(one, 0): 5, (two, 0): 5})
+        assert not groups.round()[topic].why
+        planned = groups.keeper._plan(emit=True, sync=True)
+        create_topic(pair.source, three, 1)
+        mirror.await_topics(3)
+        for name in (three, one, two):
+            produce(pair.source, name, ({"value": b"%d" % i} for i in range(5)))
+            mirror.catch_up(name)
+        commit(pair.source, topic, {(one, 0): 10, (two, 0): 10})
+        (report,) = groups._run(planned)
+        assert committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): 5}
+        assert "another topic was merged into the same one just now" in report.why
+        why = groups.round()[topic].why
+        assert f"it has committed nothing of {three}-0" in why
+
+
 def has_seen(mirror: LocalMirror, topic: str) -> bool:
     landscape = mirror.keeper.view.landscape
     return mirror.keeper.view.leads and landscape is not None and topic in landscape.source_topics

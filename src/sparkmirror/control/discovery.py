@@ -45,6 +45,7 @@ class Landscape:
     pairs: tuple[TopicPair, ...] = ()
     facts: dict[Place, Fact] = field(default_factory=dict)
     source_topics: Collection[str] = ()
+    claims_end: int = 0  # how far the claim topic was known when it was begun
 
 
 class Discovery:
@@ -71,6 +72,7 @@ class Discovery:
 
     def look(self) -> Landscape:
         """Bring the target's topics up to the plan, and say what can be mirrored now."""
+        claims_end = self._claims.read_to
         source, target, plan = self._plan()
         refusals: dict[str, Refusal] = {}
         if plan.create or plan.extend:
@@ -100,7 +102,7 @@ class Discovery:
         }
         pending = sum(pair.present < (1 if pair.is_shared else pair.partitions) for pair in plan.pairs)
         found = find_topic_facts(plan.pairs, refusals) | self._find_hidden(source, plan)
-        return Landscape(partitions, leaders, pending, plan.pairs, found, source.topics.keys())
+        return Landscape(partitions, leaders, pending, plan.pairs, found, source.topics.keys(), claims_end)
 
     def _find_hidden(self, source: Metadata, plan: TopicPlan) -> dict[Place, Fact]:
         """Who may not see a topic is told nothing of it, as if it were gone; but asked for by name it is refused."""

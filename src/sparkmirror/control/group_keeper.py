@@ -181,6 +181,7 @@ class GroupKeeper:
                 sync=sync,
                 rewind=self.flow.groups.sync_offsets_rewind,
                 emit_again_ms=None if retention_ms is None else retention_ms // 2,
+                claims_end=landscape.claims_end,
             )
             for part in split_evenly(self._groups, max(1, self._tasks()))
         ]

@@ -17,6 +17,7 @@ class GroupTask:
     age are emitted again; None: they do not expire.
 
     `storage`: where the flow keeps its progress, and `other_way` the flow that brings the target's topics here.
+    `claims_end`: what the claim topic says of merged topics up to there stands in `names`.
     """
 
     flow: str
@@ -31,6 +32,7 @@ class GroupTask:
     sync: bool
     rewind: bool
     emit_again_ms: int | None = None
+    claims_end: int = 0
 
     def to_json(self) -> str:
         return json.dumps(to_fields(self), separators=(",", ":"))

@@ -15,6 +15,7 @@ from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offs
 from sparkmirror.net.groups import GroupState, describe_groups
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
+from sparkmirror.offsets.claims import find_new_origins
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.committed import Committed
 
@@ -23,6 +24,7 @@ Group = dict[Place, Moved]  # by the place on the target
 Answers = Mapping[tuple[Place, int], Answer]
 Synced = Mapping[str, Mapping[Place, Checkpoint]]  # the newest checkpoints of groups
 Origins = Mapping[Place, Collection[Place]]
+MERGED_SINCE = "another topic was merged into the same one just now"
 NOTHING_OF = "it has committed nothing of {}-{}, whose records stand in {}-{}, too"
 
 
@@ -77,7 +79,22 @@ class GroupWorker:
         translator.look(places)
         copied = {place: id_ for place in places if (id_ := translator.copied_id(place))}
         committed = ((place, c.offset) for offsets in found for place, c in offsets.items() if c.offset >= 0)
-        return translator.translate_all(committed), translator.origins, copied
+        answers = translator.translate_all(committed)
+        if self._are_more_merged(task):
+            answers |= {
+                asked: Answer(answer.place, None, MERGED_SINCE)
+                for asked, answer in answers.items()
+                if asked[0][0] in task.names.shares
+            }
+        return answers, translator.origins, copied
+
+    def _are_more_merged(self, task: GroupTask) -> bool:
+        """Whether topics that this task does not know of may have records where others are merged: each is claimed
+        before its first record, and so before all that this round has seen behind it."""
+        if not task.names.shares:
+            return False
+        origins = find_new_origins(self._target, task.storage, task.claims_end)
+        return origins is None or not origins <= task.names.shares.keys()
 
     def _open(self, task: GroupTask) -> Translator:
         if task.names.origin and self._backward is None:

@@ -199,6 +199,11 @@ class Claims:
         last_claims = sorted(self._lost.items(), key=lambda record: _is_flows_claim(record[0]))
         self._append((self._leader_key, _dump(unknown)), *last_claims)
 
+    @property
+    def read_to(self) -> int:
+        """The offset up to which the topic is known."""
+        return self._next
+
     def claim_origins(self, places: Collection[Place]) -> dict[Place, int]:
         """Producer ids of single partitions: those claimed first, ours or not."""
         if not self.is_claimed:
@@ -442,6 +447,15 @@ def read_claims(cluster: Cluster, storage: Storage) -> Claims:
     claims = Claims(cluster, storage, -1)
     claims.refresh()
     return claims
+
+
+def find_new_origins(cluster: Cluster, storage: Storage, since: int) -> set[str] | None:
+    """Topics of which partitions were claimed since an offset of the claim topic; None: it was made anew since."""
+    _, _, end, records = _open(cluster, storage).read_on(0, since)
+    if end < since:
+        return None
+    origins = (_parse_place(parse_object(record.key).get("origin")) for record in records)
+    return {origin[0] for origin in origins if origin}
 
 
 def write_halt(cluster: Cluster, storage: Storage, replication_factor: int, *, by: str, why: str) -> Halt:
