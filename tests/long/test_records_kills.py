@@ -31,7 +31,7 @@ def test_no_duplicate_after_kills_of_a_worker_and_of_the_driver(pair: Pair, topi
     remote = f"A.{topic}"
     slowly = RECORDS_PATH | {"throttle.bytes.per.second": "3000000"}
     with MirrorProcess(properties(pair.source, pair.target, topic, slowly)) as mirror:
-        await_condition(lambda: remote_total(pair, remote) > 0.1 * RECORDS, "the first records")
+        await_condition(lambda: remote_total(pair, remote) > 0.1 * RECORDS, "the first records", 150)
         killed = list(workers(mirror))
         for worker in killed:
             worker.kill()
