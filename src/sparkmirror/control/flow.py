@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address, lead_address, reader_address, writer_address
-from sparkmirror.control.discovery import Discovery, Landscape, Place
-from sparkmirror.control.evident import find_evident
+from sparkmirror.control.discovery import Discovery, Landscape, Place, pick_leaders
+from sparkmirror.control.evident import find_evident, has_shrunk
 from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.incarnation_guard import IncarnationGuard
@@ -43,11 +43,13 @@ from sparkmirror.copy.lease import Heartbeat, Lease
 from sparkmirror.copy.receipt import STOPPED, Receipt
 from sparkmirror.errors import BrokerError, ConnectionLostError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.ends_watch import EndsWatch
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.seen import Seen
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.leases import plan_leases
+from sparkmirror.topology.policy import looks_like_heartbeats
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 
@@ -98,8 +100,8 @@ class FlowKeeper:
         self._known_id: int | None = None  # one that it knows
         self._heeded = self.view.accepted
         self.is_calm = False  # nothing has happened for a while
-        self._rival_at = 0.0
-        self._ends_at = 0.0
+        self._rival_at = self._ends_at = 0.0
+        self._ends_watch = EndsWatch(self.target)
         self._fresh: dict[Place, Ends] = {}  # what the last look at both logs' ends found
         self._evident: set[Place] = set()  # partitions that tasks were begun anew for
         self._written_at = 0.0  # progress
@@ -332,7 +334,7 @@ class FlowKeeper:
                     self._look()
                     next_look = time.monotonic() + self._until_next_look_s()
                     next_measure = time.monotonic() + MEASURE_EVERY_S
-                elif time.monotonic() >= next_measure:
+                elif self._has_moved() or time.monotonic() >= next_measure:
                     self._measure()
                     next_measure = time.monotonic() + MEASURE_EVERY_S
                 self.write_facts()
@@ -461,6 +463,7 @@ class FlowKeeper:
         if self.view.leads:
             self.progress.forget(self._upkeep.tend(landscape, self._discovery.last_seen(), self.progress.written.get))
         is_new = before is None or before.partitions != landscape.partitions
+        self._watch_ends(landscape)
         if is_new and (fresh := _new_topics(before, landscape)):
             log.info("flow %s: mirrors %s", self.flow.name, ", ".join(fresh))
         if is_new or could_beat != self._upkeep.has_heartbeats:
@@ -517,9 +520,25 @@ class FlowKeeper:
             self.view.measured_at = time.monotonic()
             self._note_facts(landscape, self._fresh)
 
+    def _watch_ends(self, landscape: Landscape) -> None:
+        """Those of the target's logs. Heartbeats come every second, also where nothing else happens."""
+        watched = [p for p in landscape.partitions if not looks_like_heartbeats(p.topic)]
+        places = ((p.remote, p.target_partition) for p in watched)
+        self._ends_watch.look_at(pick_leaders(self._discovery.last_seen()[1], places))
+
+    def _has_moved(self) -> bool:
+        """While nothing happens only a stranger moves the target's ends: then those of both sides are measured."""
+        if self.view.ends is None or not self.is_calm:
+            return False
+        with admin_step(self.flow):
+            has_moved = self._ends_watch.have_moved()
+        if has_moved:
+            self._ends_at = 0.0
+        return has_moved
+
     def _have_looked_at(self, landscape: Landscape, facts: Mapping[Place, Fact]) -> None:
-        """Tasks look at a target's log when they begin. Where its end shows that somebody else wrote, let others begin:
-        before the next record comes, and is appended behind that.
+        """Tasks look at a target's log when they begin. Where its end shows that somebody else wrote, or that it was
+        cut, let others begin: before the next record comes, and is appended behind that.
         """
         evident = {
             place
@@ -527,7 +546,10 @@ class FlowKeeper:
             if (place := (p.topic, p.partition)) in self._fresh
             and place not in facts
             and p.producer_id is None
-            and find_evident((p.topic, p.remote), *self._fresh[place].highs, self.progress.written.get(place))
+            and (
+                find_evident((p.topic, p.remote), *self._fresh[place].highs, self.progress.written.get(place))
+                or has_shrunk(self._fresh[place].target, self.progress.written.get(place))
+            )
         }
         if evident - self._evident:
             self._changed()

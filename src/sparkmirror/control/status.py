@@ -12,12 +12,13 @@ from typing import Any
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.flow import FlowKeeper
-from sparkmirror.control.lag import find_lag, last_known, sum_lags
+from sparkmirror.control.lag import Ends, find_lag, last_known, sum_lags
 from sparkmirror.control.lag_watch import OLD_S
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log import timestamp
 from sparkmirror.control.part import Part
 from sparkmirror.copy.receipt import NOTED, STOPPED
+from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 from sparkmirror.whole_file import replacing
 
@@ -40,7 +41,7 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
                 "topic": p.topic,
                 "partition": p.partition,
                 "target_topic": p.remote,
-                "source_end": max(end.source, told.next_offset if told else 0) if end else None,
+                "source_end": _source_end(end, told, fact) if end else None,
                 "target_end": max(end.target, told.target_end if told else 0) if end else None,
                 "lag": last_known(find_lag(end, told, fact), is_deaf=is_deaf) if end else None,
                 "state": fact.kind if fact and fact.kind != NOTED else "copying",
@@ -58,6 +59,12 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
         "partitions": partitions,
         "facts": [{"topic": t, "partition": p} | asdict(fact) for (t, p), fact in sorted(facts.items())],
     }
+
+
+def _source_end(end: Ends, told: Standing | None, fact: Fact | None) -> int:
+    """What was told may be newer; but of a partition that stopped the source may have lost what was copied."""
+    is_stopped = fact is not None and fact.kind == STOPPED
+    return end.source if told is None or is_stopped else max(end.source, told.next_offset)
 
 
 def mirror_status(
