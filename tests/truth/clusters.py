@@ -50,7 +50,7 @@ class OfCluster(Trouble):
 
 
 class Away(OfCluster):
-    what = "cluster away"
+    what, row = "cluster away", "can't be reached"
     cure = r"start the broker\b"
 
     @property
@@ -73,7 +73,7 @@ class Refused(Away):
 
 
 class Hung(OfCluster):
-    what = "cluster hung"
+    what, row = "cluster hung", "did not answer within"
     cure = r"see that [^;|]*the broker is well"
 
     @property
@@ -88,7 +88,7 @@ class Hung(OfCluster):
 class LoginRefused(OfCluster):
     """The brokers know the mirror's user no more."""
 
-    what = "login refused"
+    what, row = "login refused", "no broker lets us in"
     cure = r"check username and password in sasl\.jaas\.config"
 
     @property

@@ -6,13 +6,12 @@ import time
 from pathlib import Path
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AclOperation, NewPartitions, ResourceType
+from confluent_kafka.admin import AclOperation, NewPartitions
 
 from tests.chaos.side import await_true
-from tests.truth import views
-from tests.truth.trouble import WITHIN_S, Must, Trouble, must_of_partition
-from tests.truth.views import DOCTOR, FILE, LOG, PLAN, STATUS
-from tests.truth.world import CLUSTER, CLUSTER_NAME, LITERAL, NEIGHBOUR, TOPIC, World
+from tests.truth.trouble import WITHIN_S, Must, Trouble, must_of_partition, told_by
+from tests.truth.views import FILE, LOG, STATUS
+from tests.truth.world import CLUSTER, CLUSTER_NAME, LITERAL, TOPIC, World
 
 RECORDS = 10
 TO_ACCEPT = r"sparkmirror accept\b"
@@ -161,7 +160,7 @@ class WriteLost(OfRight):
 class TailUnread(OfRight):
     name, topic, side, lost = "tail-unread", "r-tail", "target", AclOperation.READ
     cause = r"User:mirror has no READ on topic A\.r-tail of cluster B|READ is missing on 1 topic of B: A\.r-tail"
-    must = {DOCTOR: Must("WARN")}
+    must = told_by(doctor=Must("WARN"))
     silent = dict.fromkeys(
         (FILE, LOG, STATUS), "within five minutes: brokers weigh each right of each topic when asked"
     )
@@ -214,7 +213,7 @@ class MarkersRefused(Trouble):
     name = "markers-refused"
     cause = "User:mirror has no ALTER on cluster B|ALTER is missing on the cluster B"
     cure = GRANT
-    must = {FILE: Must("leading"), LOG: Must(), STATUS: Must("running"), DOCTOR: Must("WARN")}
+    must = told_by(file=Must("leading"), log=Must(), status=Must("running"), doctor=Must("WARN"))
     late = dict.fromkeys((FILE, LOG, STATUS), "asked for every 30 s; a hole that meets it says so at once")
     patience_s = 45.0
 
@@ -226,7 +225,7 @@ class TargetRestamps(OfTopic):
     name, topic = "target-restamps", "t-restamped"
     cause = r"the target topic A\.t-restamped takes no times of records"
     cure = r"kafka-configs\.sh --bootstrap-server [^|;]*[^|; ]"
-    must = {FILE: Must("noted"), LOG: Must("noted"), STATUS: Must("noted"), DOCTOR: Must("WARN"), PLAN: Must("noted")}
+    must = told_by(file=Must("noted"), log=Must("noted"), status=Must("noted"), doctor=Must("WARN"), plan=Must("noted"))
 
     def __init__(self) -> None:
         self.place = (self.topic, -1)
@@ -281,7 +280,7 @@ class OpenTransaction(OfTopic):
     name, topic = "open-transaction", "t-open"
     cause = rf"last stable offset {RECORDS} has stood still for \d+ s below the high watermark"
     cure = r"kafka-transactions\.sh --bootstrap-server \S+ abort --topic t-open --partition 0 --start-offset 10"
-    must = {FILE: Must("waiting", "0"), LOG: Must("waiting"), STATUS: Must("waiting", "0")}
+    must = told_by(file=Must("waiting", "0"), log=Must("waiting"), status=Must("waiting", "0"), doctor=Must("WARN"))
     late = dict.fromkeys(
         (FILE, LOG, STATUS), "a transaction is one that stays open after open.transaction.warn.seconds"
     )
@@ -342,4 +341,3 @@ ONES = (
     OpenTransaction,
     Damaged,
 )
-__all__ = ["NEIGHBOUR", "ONES", "ResourceType", "views"]

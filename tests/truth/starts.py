@@ -1,4 +1,4 @@
-"""Flows that can't start. Each has a mirror of its own, begun when the trouble is there."""
+"""Flows that can't start. The mirror is begun when the trouble is there."""
 
 from __future__ import annotations
 
@@ -7,18 +7,30 @@ from confluent_kafka.admin import AclOperation
 from sparkmirror.embedded import MirrorMaker2
 from tests.chaos.side import await_true
 from tests.support.mirror_process import properties
-from tests.truth.hands import side_of
-from tests.truth.trouble import Must, Trouble
-from tests.truth.views import DOCTOR, FILE, LOG, PLAN, STATUS
-from tests.truth.world import NEIGHBOUR, TOPIC, World
+from tests.truth.trouble import Must, Trouble, told_by
+from tests.truth.views import FILE, PLAN, STATUS
+from tests.truth.world import ALL, NEIGHBOUR, PREFIXED, TOPIC, World
 
-__all__ = ["TOPIC", "AclOperation", "side_of"]
+FACTOR = "offset.storage.replication.factor"
+CLAIMS = "mm2-claims.A.internal"
+WITHOUT_ALTERING = (AclOperation.READ, AclOperation.WRITE, AclOperation.CREATE, AclOperation.DESCRIBE_CONFIGS)
+ONE_BROKER = {
+    f"{name}.replication.factor": "1"
+    for name in ("status.storage", "config.storage", "checkpoints.topic", "heartbeats.topic", "offset-syncs.topic")
+} | {"emit.heartbeats.enabled": "false", "offset-syncs.topic.location": "target"}
+FAILING = told_by(
+    file=Must("failing", "unknown"),
+    log=Must(),
+    status=Must("not running"),
+    doctor=Must("FAIL"),
+)
 
 
 class OfStart(Trouble):
     neighbours = ()
 
     def begin(self, world: World) -> None:
+        """Until the driver has told anything: it begins with Spark."""
         world.stop()
         self.harm(world)
         world.start()
@@ -33,50 +45,45 @@ class OfStart(Trouble):
 
 
 class TooManyReplicas(OfStart):
-    """The internal topics are not there yet, and can't be made."""
+    """Of the internal topics, which are not there yet."""
 
-    name = "replication factor too large"
-    cause = "offset.storage.replication.factor( is | = )3"
+    name, row = "replication factor too large", "... replication.factor is 3, but cluster B has 1 live broker"
+    cause = rf"{FACTOR}( is | = )3"
     cure = r"set (it|[\w.]+) to 1"
-    must = {
-        FILE: Must("failing", "unknown"),
-        LOG: Must(),
-        STATUS: Must("not running"),
-        DOCTOR: Must("FAIL"),
-        PLAN: Must("refused"),
-    }
+    must = FAILING | told_by(plan=Must("refused"))
 
     def harm(self, world: World) -> None:
-        for name in [name for name in world.target.leaders() if name.startswith("mm2-")]:
-            world.target.delete(name)
         text = world.file.read_text()
-        world.file.write_text(
-            text.replace("offset.storage.replication.factor = 1", "offset.storage.replication.factor = 3")
-        )
+        world.file.write_text(text.replace(f"{FACTOR} = 1", f"{FACTOR} = 3"))
 
 
 class ClaimsAge(OfStart):
     """The claim topic deletes by age, and the mirror may not alter it."""
 
-    name = "claim topic deletes by age"
+    name, row = "claim topic deletes by age", "cleanup.policy=delete, by which it loses what it must keep"
     cause = "cleanup.policy=delete, by which it loses what it must keep"
     cure = r"kafka-configs\.sh --bootstrap-server [^|;]*[^|; ]"
-    must = TooManyReplicas.must | {FILE: Must("failing")}
+    must = FAILING | {STATUS: Must("running|not running")}
+    silent = dict.fromkeys((PLAN,), "it says that a run sets the policy, which is so where the mirror may do that")
+
+    def harm(self, world: World) -> None:
+        for operation in WITHOUT_ALTERING:
+            world.allow(world.target, TOPIC, "mm2-", PREFIXED, operation)
+        world.take(world.target, TOPIC, "mm2-", PREFIXED, ALL)
+        world.target.configure(CLAIMS, {"cleanup.policy": "delete"})
+
+    def check_well(self, world: World) -> None:
+        super().check_well(world)
+        world.allow(world.target, TOPIC, "mm2-", PREFIXED, ALL)
 
 
 class Rival(OfStart):
     """A MirrorMaker 2 runs on the flow."""
 
-    name = "MirrorMaker 2 runs"
+    name, row = "MirrorMaker 2 runs", "a MirrorMaker 2 still mirrors A->B"
     cause = r"a MirrorMaker 2 still mirrors A->B \(1 worker in group A-mm2 of cluster B\)"
     cure = r"stop it"
-    must = {
-        FILE: Must("waiting"),
-        LOG: Must(),
-        STATUS: Must("running|not running"),
-        DOCTOR: Must("FAIL"),
-        PLAN: Must("refused"),
-    }
+    must = FAILING | {FILE: Must("waiting"), STATUS: Must("running|not running")} | told_by(plan=Must("refused"))
 
     def harm(self, world: World) -> None:
         text = properties(world.source.servers, world.target.servers, NEIGHBOUR, ONE_BROKER)
@@ -88,8 +95,5 @@ class Rival(OfStart):
         self._mirrormaker.stop()
 
 
-ONE_BROKER = {
-    f"{name}.replication.factor": "1"
-    for name in ("status.storage", "config.storage", "checkpoints.topic", "heartbeats.topic", "offset-syncs.topic")
-} | {"emit.heartbeats.enabled": "false", "offset-syncs.topic.location": "target"}
-ALL = (TooManyReplicas, Rival)
+FIRST = (TooManyReplicas,)
+KINDS = (ClaimsAge, Rival)

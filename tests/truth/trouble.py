@@ -35,6 +35,7 @@ class Trouble:
     """
 
     name: str
+    row: str = ""  # how its row in docs/troubles.md begins, where that is not its name
     cause: str
     cure: str
     must: Mapping[str, Must]
@@ -54,6 +55,11 @@ class Trouble:
     def begin(self, world: World) -> None:
         """Returns when it can be known."""
         raise NotImplementedError
+
+    @property
+    def shown_as(self) -> str:
+        """What an operator looks for in docs/troubles.md."""
+        return self.row or self.name.partition(" ")[0]
 
     def place_in(self, view: str) -> Place:
         return self.places.get(view, self.place)
@@ -82,6 +88,11 @@ class Row:
     log_from: int = 0
 
 
+def told_by(**must: Must) -> dict[str, Must]:
+    """By the names of views."""
+    return must
+
+
 def must_of_partition(lag: int, state: str = "stopped") -> dict[str, Must]:
     """Neither the log nor `doctor` and `plan` speak of a partition's lag."""
     return {
@@ -103,6 +114,8 @@ class Stage:
 
     def play(self, *troubles: Trouble) -> None:
         """Each is brought about and seen; then the doctor is asked about all; then each is cured."""
+        if not troubles:
+            return
         rows = [self._begin(trouble) for trouble in troubles]
         self._ask_doctor(rows)
         for row in rows:

@@ -103,11 +103,11 @@ class FlowKeeper:
         self._rival_at = self._ends_at = 0.0
         self._ends_watch = EndsWatch(self.target)
         self._fresh: dict[Place, Ends] = {}  # what the last look at both logs' ends found
+        self._stopped: set[Place] = set()  # partitions that had stopped when last looked
         self._evident: set[Place] = set()  # partitions that tasks were begun anew for
-        self._written_at = 0.0  # progress
         self._probes = Probes(flow, self._writer)
         self._times = TimesWatch(self.target)
-        self._next_prune = 0.0
+        self._written_at = self._next_prune = 0.0  # progress, maps
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._is_stale = threading.Event()
@@ -265,6 +265,8 @@ class FlowKeeper:
         mine = [receipt for receipt in receipts if receipt.flow == self.flow.name]
         self._syncs.take(mine)
         self.progress.note(positions, mine)
+        if any(receipt.kind == STOPPED for receipt in mine):
+            self._wake.set()
 
     def write_progress_soon(self) -> None:
         self._written_at = 0.0
@@ -330,7 +332,7 @@ class FlowKeeper:
                 if halt := self.view.halt:
                     next_look = 0.0  # as soon as it goes on
                     self._halted_for = halt.number
-                elif time.monotonic() >= next_look or (self.view.leads and not led) or self._has_new_wishes():
+                elif self._has_news() or time.monotonic() >= next_look or (self.view.leads and not led):
                     self._look()
                     next_look = time.monotonic() + self._until_next_look_s()
                     next_measure = time.monotonic() + MEASURE_EVERY_S
@@ -469,10 +471,13 @@ class FlowKeeper:
         if is_new or could_beat != self._upkeep.has_heartbeats:
             self._changed()
 
-    def _has_new_wishes(self) -> bool:
-        """Whether something was accepted since the last time: a topic may be gone that is to be made anew."""
-        before, self._heeded = self._heeded, self.view.accepted
-        return self._heeded != before
+    def _has_news(self) -> bool:
+        """Whether since the last time something was accepted: a topic may be gone that is to be made anew. Or something
+        stopped: both sides may be others than were seen last, and how much is missing there is to be told.
+        """
+        accepted, self._heeded = self._heeded, self.view.accepted
+        stopped, self._stopped = self._stopped, self._ledger.stopped(self.flow.name)
+        return self._heeded != accepted or not self._stopped <= stopped
 
     def _heeded_words(self) -> dict[Place, str]:
         """The facts that partitions may go past, by those that stop them now."""

@@ -97,6 +97,7 @@ class Mirror:
         self._stopping = threading.Event()
         self._next_line = time.monotonic() + PROGRESS_EVERY_S
         self._next_status = 0.0
+        self._told: list[set[Place]] = []  # partitions that stood still when the status file was written
         self._restart_at = 0.0
         self.summary = ""  # of a run with `once`, when it has ended
 
@@ -260,7 +261,7 @@ class Mirror:
                 self._forget(keeper.flow.name)  # another driver goes on from there
         self._tend_records()
         self._tend_halts()
-        if now >= self._next_status:
+        if now >= self._next_status or self._has_news():
             self._next_status = now + STATUS_EVERY_S
             self._write_status()
         if now >= self._next_line:
@@ -300,6 +301,11 @@ class Mirror:
     def parts(self) -> list[Part]:
         """All that has a thread of its own."""
         return [*(part for keeper in self.keepers for part in keeper.parts), self._pairs.part]
+
+    def _has_news(self) -> bool:
+        """Whether others stand still than was told last."""
+        told, self._told = self._told, [self.ledger.troubled(keeper.flow.name) for keeper in self.keepers]
+        return self._told != told
 
     def _write_status(self) -> None:
         if self.options.status_file:
