@@ -53,7 +53,7 @@ class Hands:
 
     def _run_ours(self, word: str, trouble: Trouble) -> None:
         topic, partition = trouble.place
-        where = topic if word == "remirror" or partition < 0 else f"{topic}:{partition}"
+        where = topic if word == "remirror" or trouble.is_whole_topic else f"{topic}:{partition}"
         done = run_command(word, str(self._world.file), where, "--yes", deadline_s=90)
         assert done.returncode == 0, f"sparkmirror {word} {where}: {done.stdout}{done.stderr}"
 

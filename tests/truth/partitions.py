@@ -10,7 +10,7 @@ from confluent_kafka.admin import AclOperation, NewPartitions
 
 from tests.chaos.side import await_true
 from tests.truth.trouble import WITHIN_S, Must, Trouble, must_of_partition, told_by
-from tests.truth.views import FILE, LOG, STATUS
+from tests.truth.views import FILE, LOG, PLAN, STATUS
 from tests.truth.world import CLUSTER, CLUSTER_NAME, LITERAL, TOPIC, World
 
 RECORDS = 10
@@ -39,22 +39,21 @@ class OfTopic(Trouble):
     def check_neighbours(self, world: World) -> None:
         """The other partition, too."""
         super().check_neighbours(world)
-        if self.other_goes_on:
+        if not self.is_whole_topic:
             before = world.end(world.target, (self.remote, 1))
             world.write(self.topic, 1)
             await_true(
                 lambda: world.end(world.target, (self.remote, 1)) == before + 1, f"{self.topic}-1 to go on", WITHIN_S
             )
 
-    other_goes_on = True
-
     def check_well(self, world: World) -> None:
         """The next record is copied."""
-        before = world.end(world.target, (self.remote, self.place[1]))
-        world.write(self.topic, self.place[1])
-        await_true(
-            lambda: world.end(world.target, (self.remote, self.place[1])) > before, f"the next of {self.topic}", 30
-        )
+        partition = max(0, self.place[1])
+        place = (self.remote, partition)
+        await_true(lambda: self.remote in world.target.leaders(), self.remote, 30)
+        before = world.end(world.target, place)
+        world.write(self.topic, partition)
+        await_true(lambda: world.end(world.target, place) > before, f"the next of {self.topic}", 30)
 
 
 class Gap(OfTopic):
@@ -79,7 +78,7 @@ class SourceRecreated(OfTopic):
     cause = "source-recreated: the source topic t-source-anew was deleted and created anew"
     cure = TO_ACCEPT
     must = must_of_partition(5)
-    other_goes_on = False  # it is another topic as a whole
+    is_whole_topic = True
 
     def begin(self, world: World) -> None:
         world.source.delete(self.topic)
@@ -92,7 +91,7 @@ class TargetRecreated(OfTopic):
     cause = "target-recreated: the target topic A.t-target-anew was deleted and created anew"
     cure = TO_ACCEPT
     must = must_of_partition(RECORDS)
-    other_goes_on = False
+    is_whole_topic = True
 
     def begin(self, world: World) -> None:
         world.target.delete(self.remote)
@@ -147,14 +146,14 @@ class ReadLost(OfRight):
     cause = "unauthorized: User:mirror has no READ on topic r-read of cluster A"
     must = must_of_partition(3) | dict.fromkeys((FILE, STATUS), Must("stopped"))  # nobody sees how far the source is
     places = dict.fromkeys((FILE, LOG, STATUS), ("r-read", -1))
-    other_goes_on = False
+    is_whole_topic = True
 
 
 class WriteLost(OfRight):
     name, topic, side, lost = "unauthorized (target)", "r-write", "target", AclOperation.WRITE
     cause = r"unauthorized: User:mirror has no WRITE on topic A\.r-write of cluster B"
     must = must_of_partition(3)
-    other_goes_on = False
+    is_whole_topic = True
 
 
 class TailUnread(OfRight):
@@ -169,14 +168,21 @@ class TailUnread(OfRight):
         self.place = (self.topic, -1)
 
 
+TOPICS_ARE_SEEN = dict.fromkeys(
+    (FILE, LOG, STATUS, PLAN), "topics are looked for every 5 s, unless the file says otherwise"
+)
+
+
 class TopicRefused(OfRight):
     """A new topic that the mirror may not create."""
+
+    late = TOPICS_ARE_SEEN
 
     name, topic, side, lost = "topic-refused", "r-new", "target", AclOperation.CREATE
     cause = r"User:mirror has no CREATE on topic A\.r-new|CREATE is missing on"
     must = must_of_partition(RECORDS) | {FILE: Must("stopped")}
     places = dict.fromkeys((FILE, LOG), ("r-new", -1))
-    other_goes_on = False
+    is_whole_topic = True
 
     def prepare(self, world: World) -> None:
         for operation in (AclOperation.READ, AclOperation.DESCRIBE_CONFIGS):
@@ -194,6 +200,8 @@ class TopicRefused(OfRight):
 
 class PartitionCount(OfRight):
     """Partitions are added, and the mirror may not add them."""
+
+    late = TOPICS_ARE_SEEN
 
     name, topic, side, lost = "partition-count", "r-grow", "target", AclOperation.ALTER
     cause = r"has 2 partitions where the source has 3, and can't be extended|ALTER is missing on"

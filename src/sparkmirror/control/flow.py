@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address, lead_address, reader_address, writer_address
+from sparkmirror.control.complaints import Complaints
 from sparkmirror.control.discovery import Discovery, Landscape, Place, pick_leaders
 from sparkmirror.control.evident import find_evident, has_shrunk
 from sparkmirror.control.fact_writer import FactWriter
@@ -58,7 +59,6 @@ log = logging.getLogger("sparkmirror.flow")
 CALM_ENDS_S = 30.0  # how often logs' ends are asked for while nothing happens
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 2.0  # a cluster that is back is not kept waiting
-COMPLAIN_EVERY_S = 60.0
 PRUNE_EVERY_S = 300.0
 MEASURE_EVERY_S = 5.0
 RIVAL_EVERY_S = 10.0
@@ -123,7 +123,7 @@ class FlowKeeper:
         self._discovery = Discovery(flow, self.source, self.target, self._claims, self.guard.find_unlike)
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector, self.guard)
         self._log_starts = LogStarts(flow.name, self.source, self.target, self.guard)
-        self._complained_at = -COMPLAIN_EVERY_S
+        self._complaints = Complaints()
         self._part = Part(f"flow {flow.name}", self._run, self._note_failure)
         self._lag_watch = LagWatch(flow, self.view, self._take_source_ends)
         self.parts = [
@@ -345,7 +345,7 @@ class FlowKeeper:
                 self._write_syncs()
                 if self._other_way and self.view.leads:
                     self._other_way.complain()
-                self.view.problem = ""
+                self._note_well()
                 pause_s = first_s
                 wait_s = min(self.lead.look_every_s, self.flow.refresh_topics_interval_s, flush_s)
             except SparkmirrorError as error:
@@ -606,9 +606,13 @@ class FlowKeeper:
 
     def _complain(self, problem: str, state: str) -> None:
         self.view.problem, self.view.problem_state = problem, state
-        if time.monotonic() - self._complained_at >= COMPLAIN_EVERY_S:
-            self._complained_at = time.monotonic()
+        if self._complaints.is_to_say(state, problem, time.monotonic()):
             log.warning("flow %s: %s; trying again", self.flow.name, problem)
+
+    def _note_well(self) -> None:
+        self.view.problem = ""
+        if self._complaints.end():
+            log.info("flow %s: goes on", self.flow.name)
 
 
 def _problem_state(error: SparkmirrorError) -> str:
