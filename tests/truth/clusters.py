@@ -58,8 +58,9 @@ class Away(OfCluster):
         return rf"(cluster {self.alias}: )?no broker answers: .*Connection refused"
 
     def harm(self, side: Side) -> None:
-        for broker in side.brokers:
+        for broker, proxy in zip(side.brokers, side.proxies, strict=True):
             broker.kill()
+            proxy.refuse()  # as its own port does now
 
 
 class Refused(Away):

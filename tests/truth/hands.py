@@ -15,7 +15,7 @@ from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScram
 
 from sparkmirror.config.jaas import parse_jaas
 from sparkmirror.config.properties import parse_properties
-from tests.chaos.side import SOURCE, TARGET, Side
+from tests.chaos.side import SOURCE, TARGET, Side, await_true
 from tests.support.command import run_command
 from tests.support.console_tools import run_tool
 from tests.truth.world import ALIASES, World
@@ -70,6 +70,7 @@ def start_broker(world: World, said: str) -> None:
         broker.start()
         broker.wait_ready()
         proxy.heal()
+    await_true(lambda: all(-1 not in found.values() for found in side.leaders().values()), "leaders of all partitions")
 
 
 def know_user(world: World, said: str) -> None:

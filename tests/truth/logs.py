@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.chaos.side import Side
+from tests.chaos.side import Side, await_true
 from tests.support.cut_logs import cut_logs
 from tests.truth.partitions import RECORDS, TO_ACCEPT, OfTopic
 from tests.truth.trouble import must_of_partition
@@ -56,7 +56,7 @@ class TargetWiped(Cut):
 
 def cut(side: Side, ends: dict[str, int]) -> None:
     cut_logs(side.brokers[0], ends)
-    side.await_usable()
+    await_true(lambda: bool(side.ends([(topic, 0) for topic in ends])), "the logs that were cut")
 
 
 SOURCES = (SourceTruncated,)

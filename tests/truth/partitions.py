@@ -180,8 +180,8 @@ class TopicRefused(OfRight):
 
     name, topic, side, lost = "topic-refused", "r-new", "target", AclOperation.CREATE
     cause = r"User:mirror has no CREATE on topic A\.r-new|CREATE is missing on"
-    must = must_of_partition(RECORDS) | {FILE: Must("stopped")}
-    places = dict.fromkeys((FILE, LOG), ("r-new", -1))
+    must = must_of_partition(RECORDS) | {FILE: Must("stopped", "unknown")}
+    places = dict.fromkeys((LOG,), ("r-new", -1))
     is_whole_topic = True
 
     def prepare(self, world: World) -> None:
@@ -205,7 +205,7 @@ class PartitionCount(OfRight):
 
     name, topic, side, lost = "partition-count", "r-grow", "target", AclOperation.ALTER
     cause = r"has 2 partitions where the source has 3, and can't be extended|ALTER is missing on"
-    must = must_of_partition(4) | {FILE: Must("stopped")}
+    must = must_of_partition(4) | {FILE: Must("stopped", "unknown")}
 
     def __init__(self) -> None:
         self.place = (self.topic, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -20,6 +21,8 @@ from tests.truth.world import NEIGHBOUR, Place, World
 WITHIN_S = 5.0
 WELL_S = 40.0
 LOOK_EVERY_S = 0.05
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,8 @@ class Stage:
         """Each is brought about and seen; then the doctor is asked about all; then each is cured."""
         if not troubles:
             return
-        rows = [self._begin(trouble) for trouble in troubles]
+        log_from = len(self.world.log())
+        rows = [self._begin(trouble, log_from) for trouble in troubles]
         self._ask_doctor(rows)
         for row in rows:
             self._cure(row)
@@ -127,8 +131,8 @@ class Stage:
 
     # -- it comes, and is said
 
-    def _begin(self, trouble: Trouble) -> Row:
-        row = Row(trouble, log_from=len(self.world.log()))
+    def _begin(self, trouble: Trouble, log_from: int) -> Row:
+        row = Row(trouble, log_from=log_from)
         self.rows.append(row)
         trouble.begin(self.world)
         row.began = time.monotonic()
@@ -144,7 +148,10 @@ class Stage:
         for thread in asking:
             thread.join()
         self._check_neighbours(row)
-        print(f"{trouble.name}: {row.seconds}", flush=True)
+        log.info("%s: %s", trouble.name, {view: round(at, 1) for view, at in row.seconds.items()})
+        for view, said in row.said.items():
+            if view not in row.seconds:
+                log.info("    %s: %s: %s", view, why_wrong(trouble, view, said), said)
         return row
 
     def _read(self, row: Row, view: str) -> Said:
@@ -192,7 +199,6 @@ class Stage:
 
     def _cure(self, row: Row) -> None:
         cures = {view: found for view in row.trouble.must if (found := cure_in(row, view))}
-        print(f"{row.trouble.name}: cures {cures}", flush=True)
         if not cures:
             row.faults.append("no view prints a cure")
             return

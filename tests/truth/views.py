@@ -51,12 +51,11 @@ def read_file(path: Path, place: Place) -> Said:
     if place == WHOLE_FLOW:
         facts = [_fact(fact) for fact in flow["facts"] if not fact["topic"]]
         return Said(flow["state"], _lag(flow["lag"]), flow["problem"] or " ".join(facts))
-    found = [fact for fact in flow["facts"] if (fact["topic"], fact["partition"]) == place]
-    text = " ".join(map(_fact, found))
     row = next((row for row in flow["partitions"] if (row["topic"], row["partition"]) == place), None)
     if row is not None:
-        return Said(row["state"], _lag(row["lag"]), text)
-    return Said(found[0]["kind"] if found else "", "", text)
+        return Said(row["state"], _lag(row["lag"]), row["error"])
+    found = [fact for fact in flow["facts"] if (fact["topic"], fact["partition"]) == place]
+    return Said(found[0]["kind"] if found else "", "", " ".join(map(_fact, found)))
 
 
 def read_log(text: str, place: Place) -> Said:

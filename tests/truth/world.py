@@ -38,6 +38,7 @@ OF_MIRROR = {
     "heartbeats.replication.enabled": "false",
     "emit.checkpoints.enabled": "false",
     "offset-syncs.topic.location": "target",
+    "offset-syncs.topic.replication.factor": "1",
     "open.transaction.warn.seconds": "2",
     **{
         f"{client}.{key}": str(int(1000 * REQUEST_S))

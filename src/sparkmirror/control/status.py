@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sparkmirror.control.discovery import Place
+from sparkmirror.control.discovery import Landscape, Place
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.lag import Ends, find_lag, last_known, sum_lags
 from sparkmirror.control.lag_watch import OLD_S
@@ -18,7 +18,7 @@ from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log import timestamp
 from sparkmirror.control.part import Part
 from sparkmirror.copy.receipt import NOTED, STOPPED
-from sparkmirror.topology.fact import Fact
+from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
 from sparkmirror.topology.standing import Standing
 from sparkmirror.whole_file import replacing
 
@@ -48,6 +48,7 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
                 "error": fact.said if fact else "",
             }
         )
+    partitions += _unmade(view.landscape, facts) if view.landscape else ()
     return {
         "flow": keeper.flow.name,
         "state": _state(keeper),
@@ -59,6 +60,18 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
         "partitions": partitions,
         "facts": [{"topic": t, "partition": p} | asdict(fact) for (t, p), fact in sorted(facts.items())],
     }
+
+
+def _unmade(landscape: Landscape, facts: Mapping[Place, Fact]) -> Iterator[dict[str, Any]]:
+    """Partitions that can't be made on the target: nothing of them is there, and nobody asks how much that is."""
+    known = {(p.topic, p.partition) for p in landscape.partitions}
+    for pair in landscape.pairs:
+        for place in ((pair.topic, number) for number in range(pair.present, pair.partitions)):
+            fact = facts.get(place) or facts.get((pair.topic, WHOLE_TOPIC))
+            if fact and fact.kind == STOPPED and place not in known:
+                ends = dict.fromkeys(("source_end", "target_end", "lag"))
+                where = {"topic": pair.topic, "partition": place[1], "target_topic": pair.remote}
+                yield where | ends | {"state": STOPPED, "error": fact.said}
 
 
 def _source_end(end: Ends, told: Standing | None, fact: Fact | None) -> int:
