@@ -31,6 +31,7 @@ def test_each_trouble_is_told_by_all_views_and_cured_by_what_they_print(world: W
     begin(stage, first, [trouble for act in acts for trouble in act])
     for act in acts:
         stage.play(*act)
+    stage.ask_again()
     print(table(stage.rows))
     wrong = {row.trouble.name: found for row in stage.rows if (found := judge(row))}
     assert not wrong, "\n".join(f"{name}: {text}" for name, found in wrong.items() for text in found)

@@ -127,7 +127,6 @@ class Stage:
         self._ask_doctor(rows)
         for row in rows:
             self._cure(row)
-        self._ask_again(rows)
 
     # -- it comes, and is said
 
@@ -223,11 +222,11 @@ class Stage:
             well = lambda: not views.read_file(file, place).text  # noqa: E731
         await_true(well, "a well file", WELL_S)
 
-    def _ask_again(self, rows: Sequence[Row]) -> None:
-        """No command says any of it any more; the status may be a moment behind."""
+    def ask_again(self) -> None:
+        """When all is over no command says any of it any more."""
         for view in views.COMMANDS:
             answer = views.ask(view, self.world)
-            for row in rows:
+            for row in self.rows:
                 said = views.read_command(view, answer, row.trouble.place_in(view))
                 if re.search(row.trouble.cause, said.text):
                     row.faults.append(f"{view}, after the cure: {said}")

@@ -350,6 +350,7 @@ class FlowKeeper:
                 wait_s = min(self.lead.look_every_s, self.flow.refresh_topics_interval_s, flush_s)
             except SparkmirrorError as error:
                 self._complain(str(error), _problem_state(error))
+                next_look = 0.0  # it asks whichever broker answers, and says of which cluster none does
                 wait_s, pause_s = pause_s, min(2 * pause_s, longest_s)
             self._wake.wait(wait_s)
             self._wake.clear()
