@@ -75,6 +75,7 @@ class Refused(Away):
 
 class Hung(OfCluster):
     what, row = "cluster hung", "did not answer within"
+    patience_s = 40.0
     late = dict.fromkeys((FILE, LOG), "known when a request, asked every 5 s, and another connection have timed out")
     cure = r"see that [^;|]*the broker is well"
 

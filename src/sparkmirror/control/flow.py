@@ -101,7 +101,7 @@ class FlowKeeper:
         self._heeded = self.view.accepted
         self.is_calm = False  # nothing has happened for a while
         self._rival_at = self._ends_at = 0.0
-        self._ends_watch = EndsWatch(self.target)
+        self._watches = EndsWatch(self.source), EndsWatch(self.target)
         self._fresh: dict[Place, Ends] = {}  # what the last look at both logs' ends found
         self._stopped: set[Place] = set()  # partitions that had stopped when last looked
         self._evident: set[Place] = set()  # partitions that tasks were begun anew for
@@ -332,7 +332,12 @@ class FlowKeeper:
                 if halt := self.view.halt:
                     next_look = 0.0  # as soon as it goes on
                     self._halted_for = halt.number
-                elif self._has_news() or time.monotonic() >= next_look or (self.view.leads and not led):
+                elif (
+                    self._has_news()
+                    or not self.lead.is_confirmed
+                    or time.monotonic() >= next_look
+                    or (self.view.leads and not led)
+                ):
                     self._look()
                     next_look = time.monotonic() + self._until_next_look_s()
                     next_measure = time.monotonic() + MEASURE_EVERY_S
@@ -527,20 +532,23 @@ class FlowKeeper:
             self._note_facts(landscape, self._fresh)
 
     def _watch_ends(self, landscape: Landscape) -> None:
-        """Those of the target's logs. Heartbeats come every second, also where nothing else happens."""
+        """Of both sides' logs. Heartbeats come every second, also where nothing else happens."""
         watched = [p for p in landscape.partitions if not looks_like_heartbeats(p.topic)]
-        places = ((p.remote, p.target_partition) for p in watched)
-        self._ends_watch.look_at(pick_leaders(self._discovery.last_seen()[1], places))
+        places = [p.place for p in watched], [(p.remote, p.target_partition) for p in watched]
+        for watch, metadata, side in zip(self._watches, self._discovery.last_seen(), places, strict=True):
+            watch.look_at(pick_leaders(metadata, side))
 
     def _has_moved(self) -> bool:
-        """While nothing happens only a stranger moves the target's ends: then those of both sides are measured."""
+        """While nothing happens only a stranger moves the target's ends: then those of both sides are measured. And a
+        cluster that went away is known.
+        """
         if self.view.ends is None or not self.is_calm:
             return False
         with admin_step(self.flow):
-            has_moved = self._ends_watch.have_moved()
-        if has_moved:
+            moved = [watch.have_moved() for watch in self._watches]
+        if any(moved):
             self._ends_at = 0.0
-        return has_moved
+        return any(moved)
 
     def _have_looked_at(self, landscape: Landscape, facts: Mapping[Place, Fact]) -> None:
         """Tasks look at a target's log when they begin. Where its end shows that somebody else wrote, or that it was

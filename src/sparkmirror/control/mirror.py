@@ -97,7 +97,7 @@ class Mirror:
         self._stopping = threading.Event()
         self._next_line = time.monotonic() + PROGRESS_EVERY_S
         self._next_status = 0.0
-        self._told: set[tuple[str, Place, str, str]] = set()  # the facts that the status file was last written with
+        self._told: list[tuple[str, dict[Place, tuple[str, str]]]] = []  # what the status file was last written with
         self._restart_at = 0.0
         self.summary = ""  # of a run with `once`, when it has ended
 
@@ -303,11 +303,14 @@ class Mirror:
         return [*(part for keeper in self.keepers for part in keeper.parts), self._pairs.part]
 
     def _has_news(self) -> bool:
-        """Whether there are other facts than were told last."""
-        names = [keeper.flow.name for keeper in self.keepers]
-        facts = {(name, place, f.kind, f.name) for name in names for place, f in self.ledger.facts(name).items()}
-        told, self._told = self._told, facts
-        return facts != told
+        """Whether there are other facts or problems than were told last."""
+        told, self._told = self._told, [self._main_points(keeper) for keeper in self.keepers]
+        return self._told != told
+
+    def _main_points(self, keeper: FlowKeeper) -> tuple[str, dict[Place, tuple[str, str]]]:
+        facts = self.ledger.facts(keeper.flow.name)
+        state = keeper.view.problem_state if keeper.view.problem else ""
+        return state, {place: (fact.kind, fact.name) for place, fact in facts.items()}
 
     def _write_status(self) -> None:
         if self.options.status_file:
