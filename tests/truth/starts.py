@@ -28,6 +28,7 @@ FAILING = told_by(
 
 class OfStart(Trouble):
     neighbours = ()
+    begins_the_log = True
 
     def begin(self, world: World) -> None:
         """Until the driver has told anything: it begins with Spark."""

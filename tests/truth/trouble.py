@@ -50,6 +50,7 @@ class Trouble:
     places: Mapping[str, Place] = {}  # of views that speak of another place
     neighbours: Sequence[str] = (NEIGHBOUR,)
     is_whole_topic = False
+    begins_the_log = False  # with a new driver
     patience_s = 15.0
 
     def prepare(self, world: World) -> None:
@@ -131,7 +132,7 @@ class Stage:
     # -- it comes, and is said
 
     def _begin(self, trouble: Trouble, log_from: int) -> Row:
-        row = Row(trouble, log_from=log_from)
+        row = Row(trouble, log_from=0 if trouble.begins_the_log else log_from)
         self.rows.append(row)
         trouble.begin(self.world)
         row.began = time.monotonic()

@@ -59,6 +59,7 @@ GIVEN = {
             for operation in (AclOperation.DESCRIBE, AclOperation.IDEMPOTENT_WRITE, AclOperation.DESCRIBE_CONFIGS)
         ),
         (ResourceType.TRANSACTIONAL_ID, "sparkmirror.", PREFIXED, ALL),
+        (ResourceType.GROUP, "A-mm2", LITERAL, AclOperation.DESCRIBE),  # that of a MirrorMaker 2's workers
         (CLUSTER, CLUSTER_NAME, LITERAL, AclOperation.ALTER),
     ],
 }
