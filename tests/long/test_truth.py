@@ -11,7 +11,7 @@ from sparkmirror.topology.fact import WHOLE_FLOW
 from tests.chaos.side import await_true
 from tests.truth.kinds import all_acts
 from tests.truth.table import table
-from tests.truth.trouble import Stage, Trouble, is_well_flow, judge
+from tests.truth.trouble import Stage, Trouble, is_well, judge
 from tests.truth.views import read_file
 from tests.truth.world import NEIGHBOUR, World, build_world
 
@@ -50,4 +50,4 @@ def begin(stage: Stage, first: list[Trouble], others: list[Trouble]) -> None:
     world.await_copied(NEIGHBOUR, 1, 90)
     for trouble in others:
         trouble.settle(world)
-    await_true(lambda: is_well_flow(read_file(world.running.status_file, WHOLE_FLOW)), "a well flow", 30)
+    await_true(lambda: is_well(read_file(world.running.status_file, WHOLE_FLOW), WHOLE_FLOW), "a well flow", 30)

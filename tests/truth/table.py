@@ -1,4 +1,4 @@
-"""What was found, as a table: a line a trouble, and under each view what it said and after how many seconds.
+"""What was found, as a table: under each trouble the views, when each was asked and had answered, and what it said.
 
 And docs/troubles.md, which says the same in words.
 """
@@ -50,8 +50,8 @@ def table(rows: Iterable[Row]) -> str:
         lines += [f"{row.trouble.name}", f"    cure   {row.cure!r}, well after {row.well_s:.1f} s"]
         for view in VIEWS:
             if view in row.trouble.must and (said := row.said.get(view)):
-                took = f"{row.seconds[view]:4.1f} s" if view in row.seconds else "never"
-                lines.append(f"    {view:7}{took:7}{said.state:10}lag {said.lag or '-':8}{said.text[:LONGEST]}")
+                took = f"{row.seconds[view]:4.1f}, {row.answered[view]:4.1f} s" if view in row.seconds else "never"
+                lines.append(f"    {view:7}{took:14}{said.state:10}lag {said.lag or '-':8}{said.text[:LONGEST]}")
         late = {**row.trouble.late, **row.trouble.silent}
         lines += [f"    {view:7}later: {why}" for view, why in late.items()]
     return "\n".join(lines)

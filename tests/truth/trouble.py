@@ -6,7 +6,7 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaException
@@ -83,11 +83,14 @@ class Trouble:
 
 @dataclass
 class Row:
-    """What was found. `seconds`: from when it could be known until a view that was asked then said so."""
+    """What was found. `seconds`: from when it could be known until a view that was asked then said so; `answered`:
+    until it had said so. Commands take their time to start, and more on a busy machine.
+    """
 
     trouble: Trouble
     said: dict[str, Said] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    answered: dict[str, float] = field(default_factory=dict)
     cure: str = ""
     well_s: float = -1.0
     faults: list[str] = field(default_factory=list)
@@ -176,7 +179,7 @@ class Stage:
         row.said[view] = said
         if why_wrong(row.trouble, view, said):
             return False
-        row.seconds[view] = at - row.began
+        row.seconds[view], row.answered[view] = at - row.began, time.monotonic() - row.began
         return True
 
     def _ask_doctor(self, rows: Sequence[Row]) -> None:
@@ -203,6 +206,7 @@ class Stage:
             row.faults.append("no view prints a cure")
             return
         row.cure = next(iter(cures.values()))
+        self._check_still(row)
         began = time.monotonic()
         try:
             self.hands.carry_out(row.cure, row.trouble, " ".join(said.text for said in row.said.values()))
@@ -211,17 +215,21 @@ class Stage:
         except (AssertionError, KafkaException) as error:
             row.faults.append(f"after the cure: {error}")
 
+    def _check_still(self, row: Row) -> None:
+        """What was said is said all the time until then, and nobody said that it was over."""
+        if FILE in row.seconds and (wrong := why_wrong(row.trouble, FILE, self._read(row, FILE))):
+            row.faults.append(f"file, before the cure: {wrong}")
+        topic, partition = row.trouble.place
+        _, _, since = self.world.log()[row.log_from :].partition(f"{topic}-{partition} stopped")
+        if topic and f"{topic}-{partition} goes on" in since:
+            row.faults.append("log: it goes on before the cure")
+
     def _await_well(self, row: Row) -> None:
         """The views say so, and the next records are copied."""
         trouble, world = row.trouble, self.world
         trouble.check_well(world)
         file, place = world.running.status_file, trouble.place
-        well: Callable[[], bool] = lambda: is_well_flow(views.read_file(file, place))  # noqa: E731
-        if place[1] >= 0:
-            well = lambda: is_well(views.read_file(file, place))  # noqa: E731
-        elif place != WHOLE_FLOW:
-            well = lambda: not views.read_file(file, place).text  # noqa: E731
-        await_true(well, "a well file", WELL_S)
+        await_true(lambda: is_well(views.read_file(file, place), place), "a well file", WELL_S)
 
     def ask_again(self) -> None:
         """When all is over no command says any of it any more."""
@@ -233,12 +241,11 @@ class Stage:
                     row.faults.append(f"{view}, after the cure: {said}")
 
 
-def is_well(said: Said) -> bool:
-    return said.state == "copying" and said.lag == "0" and not said.text
-
-
-def is_well_flow(said: Said) -> bool:
-    return said.state == "leading" and said.lag == "0" and not said.text
+def is_well(said: Said, place: Place) -> bool:
+    """In the status file."""
+    if place == WHOLE_FLOW:
+        return said.state == "leading" and said.lag == "0" and not said.text
+    return not said.text and (place[1] < 0 or (said.state == "copying" and said.lag == "0"))
 
 
 def cure_in(row: Row, view: str) -> str:
