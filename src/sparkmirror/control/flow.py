@@ -354,6 +354,7 @@ class FlowKeeper:
                 pause_s = first_s
                 wait_s = min(self.lead.look_every_s, self.flow.refresh_topics_interval_s, flush_s)
             except SparkmirrorError as error:
+                self.view.silent = error.alias if isinstance(error, ConnectionLostError) else ""
                 self._complain(str(error), _problem_state(error))
                 next_look = 0.0  # it asks whichever broker answers, and says of which cluster none does
                 wait_s, pause_s = pause_s, min(2 * pause_s, longest_s)

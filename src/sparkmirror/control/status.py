@@ -30,7 +30,7 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
     view = keeper.view
     facts = ledger.facts(keeper.flow.name)
     ends, heard_s = view.ends or {}, time.monotonic() - view.heard_at
-    is_deaf = bool(view.problem) and heard_s >= OLD_S
+    is_deaf = bool(view.problem) and (heard_s >= OLD_S or view.silent == keeper.flow.source.alias)
     partitions: list[dict[str, Any]] = []
     for p in view.landscape.partitions if view.landscape else ():
         place = (p.topic, p.partition)

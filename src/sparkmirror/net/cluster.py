@@ -200,9 +200,9 @@ class Cluster:
                     failures.append(error)
         said = "; ".join(dict.fromkeys(map(str, failures)))
         if failures and all(isinstance(error, AuthenticationError) for error in failures):
-            raise AuthenticationError(f"cluster {self.address.alias}: no broker lets us in: {said}")
+            raise AuthenticationError(f"cluster {self.address.alias}: no broker lets us in: {said}", self.address.alias)
         cure = f"; {cure_of(self.address.alias, failures[0])}" if failures else ""
-        raise UnreachableError(f"cluster {self.address.alias}: no broker answers: {said}{cure}")
+        raise UnreachableError(f"cluster {self.address.alias}: no broker answers: {said}{cure}", self.address.alias)
 
     def call_controller(self, request: Any, *, most_version: int | None = None) -> Any:
         """Ask the controller: KRaft brokers forward, but with ZooKeeper it moves and others refuse."""
