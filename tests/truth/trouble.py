@@ -77,6 +77,10 @@ class Trouble:
             world.write(topic)
             world.await_copied(topic, 1, WITHIN_S + 5)
 
+    def is_well(self, said: Said) -> bool:
+        """By the status file."""
+        return is_well(said, self.place)
+
     def check_well(self, world: World) -> None:
         """Beside what the views say."""
 
@@ -229,7 +233,7 @@ class Stage:
         trouble, world = row.trouble, self.world
         trouble.check_well(world)
         file, place = world.running.status_file, trouble.place
-        await_true(lambda: is_well(views.read_file(file, place), place), "a well file", WELL_S)
+        await_true(lambda: trouble.is_well(views.read_file(file, place)), "a well file", WELL_S)
 
     def ask_again(self) -> None:
         """When all is over no command says any of it any more."""

@@ -402,7 +402,7 @@ class Roster:
             self.book.note_standing(cursor.place, cursor.hint)
         cursor.owes_word = cursor.owes_word or cursor.leased.troubled or bool(cursor.said_reason)
         cursor.said_reason = ""
-        if cursor.state is State.DONE:
+        if cursor.state is State.DONE or place.passed:  # nothing more is asked for, or somebody wants it so
             self.note_well(cursor)
         for note in place.notes:
             self.book.note_fact(cursor.place, NOTED, note)
