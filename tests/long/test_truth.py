@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +14,7 @@ from tests.truth.kinds import all_acts
 from tests.truth.table import table
 from tests.truth.trouble import Stage, Trouble, is_well, judge
 from tests.truth.views import read_file
-from tests.truth.world import NEIGHBOUR, World, build_world
+from tests.truth.world import CALM_S, NEIGHBOUR, World, build_world
 
 pytestmark = pytest.mark.timeout(1500)
 ONLY = os.environ.get("ONLY", "").split(",")  # troubles whose names hold one of these
@@ -51,3 +52,4 @@ def begin(stage: Stage, first: list[Trouble], others: list[Trouble]) -> None:
     for trouble in others:
         trouble.settle(world)
     await_true(lambda: is_well(read_file(world.running.status_file, WHOLE_FLOW), WHOLE_FLOW), "a well flow", 30)
+    time.sleep(CALM_S)

@@ -29,9 +29,11 @@ ALIASES = {SOURCE: "A", TARGET: "B"}
 FLOW = "A->B"
 REQUEST_S = 3.0  # how long the mirror's clients wait for an answer
 NEIGHBOUR = "t-neighbour"
+LEASE_S = 3
+CALM_S = LEASE_S + 2.0  # a flow is calm when nothing was copied for a lease's time, which no view shows
 OF_BROKERS = {"producer.id.expiration.check.interval.ms": "1000", "broker.session.timeout.ms": "3000"}
 OF_MIRROR = {
-    "lease.seconds": "3",
+    "lease.seconds": str(LEASE_S),
     "tasks.max": "2",
     "sync.topic.acls.enabled": "false",
     "emit.heartbeats.enabled": "false",
