@@ -540,16 +540,17 @@ class FlowKeeper:
             watch.look_at(pick_leaders(metadata, side))
 
     def _has_moved(self) -> bool:
-        """While nothing happens only a stranger moves the target's ends: then those of both sides are measured. And a
-        cluster that went away is known.
+        """While nothing happens only a stranger moves the target's ends: then those of both sides are measured. While
+        much happens a cluster that goes away is known all the same.
         """
-        if self.view.ends is None or not self.is_calm:
+        if self.view.ends is None:
             return False
         with admin_step(self.flow):
             moved = [watch.have_moved() for watch in self._watches]
-        if any(moved):
+        has_moved = self.is_calm and any(moved)
+        if has_moved:
             self._ends_at = 0.0
-        return any(moved)
+        return has_moved
 
     def _have_looked_at(self, landscape: Landscape, facts: Mapping[Place, Fact]) -> None:
         """Tasks look at a target's log when they begin. Where its end shows that somebody else wrote, or that it was
