@@ -8,6 +8,7 @@ partitions.py   troubles of one topic or partition
 logs.py         troubles of logs on a broker's disk
 clusters.py     troubles of a whole cluster
 starts.py       flows that can't start
+kinds.py        all of them, in the order of the test
 table.py        what was found, as a table; docs/troubles.md
 
 Here nothing judges the copy itself: tests/chaos does.
