@@ -20,7 +20,14 @@ class BrokenPartError(SparkmirrorError):
 
 
 class ConnectionLostError(SparkmirrorError):
-    """A broker can't be reached, closed the connection or did not answer in time. Always worth a retry."""
+    """A broker can't be reached, closed the connection or did not answer in time. Always worth a retry.
+
+    `alias`: of the cluster of which no broker answers, if that is it.
+    """
+
+    def __init__(self, what: str, alias: str = "") -> None:
+        super().__init__(what)
+        self.alias = alias
 
 
 class UnreachableError(ConnectionLostError):

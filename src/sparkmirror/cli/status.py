@@ -57,7 +57,11 @@ def exit_code(surveys: Sequence[FlowSurvey]) -> int:
     """What could not be seen weighs more than what stands still."""
     if not all(survey.is_whole for survey in surveys):
         return UNREACHABLE
-    return STOPPED_SOMEWHERE if any(survey.stopped or survey.halt or survey.rival for survey in surveys) else 0
+    return (
+        STOPPED_SOMEWHERE
+        if any(survey.stopped or survey.halt or survey.rival or survey.unable for survey in surveys)
+        else 0
+    )
 
 
 # -- words
@@ -136,8 +140,7 @@ def plain(surveys: Sequence[FlowSurvey], now: float) -> Iterator[str]:
         yield heading(survey)
         if survey.halt:
             yield f"  {halt_text(survey.flow, survey.halt)}"
-        if survey.rival:
-            yield f"  {survey.rival}"
+        yield from (f"  {one_line(line)}" for line in (survey.rival, survey.unable) if line)
         if survey.problem:
             yield f"  {one_line(survey.problem)}"
             yield from (f"  {line}" for line in [_last_seen(survey)] if line)
@@ -166,8 +169,7 @@ def draw(surveys: Sequence[FlowSurvey], room: int, now: float) -> Iterator[Rende
         yield Text(heading(survey), style="bold" if survey.running else "bold yellow")
         if survey.halt:
             yield Text(f"  {halt_text(survey.flow, survey.halt)}", style="yellow")
-        if survey.rival:
-            yield Text(f"  {survey.rival}", style="bold red")
+        yield from (Text(f"  {one_line(line)}", style="bold red") for line in (survey.rival, survey.unable) if line)
         if survey.problem:
             yield Text(f"  {one_line(survey.problem)}", style="red")
             yield from (Text(f"  {line}", style="red") for line in [_last_seen(survey)] if line)

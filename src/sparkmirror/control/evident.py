@@ -13,6 +13,11 @@ from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 
 
+def has_shrunk(target_end: int, progress: Standing | None) -> bool:
+    """The target's log lost its end, or is another one: the next task finds out which."""
+    return progress is not None and 0 <= target_end < progress.target_end
+
+
 def find_evident(
     topics: tuple[str, str], source_high: int | None, target_end: int | None, progress: Standing | None
 ) -> Fact | None:

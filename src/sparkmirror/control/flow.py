@@ -14,8 +14,9 @@ from dataclasses import replace
 
 from sparkmirror.config.model import FlowConfig
 from sparkmirror.control.address import flow_address, lead_address, reader_address, writer_address
-from sparkmirror.control.discovery import Discovery, Landscape, Place
-from sparkmirror.control.evident import find_evident
+from sparkmirror.control.complaints import Complaints
+from sparkmirror.control.discovery import Discovery, Landscape, Place, pick_leaders
+from sparkmirror.control.evident import find_evident, has_shrunk
 from sparkmirror.control.fact_writer import FactWriter
 from sparkmirror.control.hole_watch import HoleWatch
 from sparkmirror.control.incarnation_guard import IncarnationGuard
@@ -43,11 +44,13 @@ from sparkmirror.copy.lease import Heartbeat, Lease
 from sparkmirror.copy.receipt import STOPPED, Receipt
 from sparkmirror.errors import BrokerError, ConnectionLostError, SparkmirrorError
 from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.ends_watch import EndsWatch
 from sparkmirror.offsets.claims import Claims
 from sparkmirror.offsets.seen import Seen
 from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.leases import plan_leases
+from sparkmirror.topology.policy import looks_like_heartbeats
 from sparkmirror.topology.standing import Standing
 from sparkmirror.topology.storage import Storage
 
@@ -56,7 +59,6 @@ log = logging.getLogger("sparkmirror.flow")
 CALM_ENDS_S = 30.0  # how often logs' ends are asked for while nothing happens
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 2.0  # a cluster that is back is not kept waiting
-COMPLAIN_EVERY_S = 60.0
 PRUNE_EVERY_S = 300.0
 MEASURE_EVERY_S = 5.0
 ACCEPTED_EVERY_S = 1.0
@@ -99,13 +101,13 @@ class FlowKeeper:
         self._heeded = self.view.accepted
         self.is_calm = False  # nothing has happened for a while
         self._rivals = RivalWatch(flow, self.source, self.target)
-        self._ends_at = 0.0
+        self._watches = EndsWatch(self.source), EndsWatch(self.target)
         self._fresh: dict[Place, Ends] = {}  # what the last look at both logs' ends found
+        self._stopped: set[Place] = set()  # partitions that had stopped when last looked
         self._evident: set[Place] = set()  # partitions that tasks were begun anew for
-        self._written_at = 0.0  # progress
         self._probes = Probes(flow, self._writer)
         self._times = TimesWatch(self.target)
-        self._next_prune = 0.0
+        self._ends_at = self._written_at = self._next_prune = 0.0  # logs' ends, progress, maps
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._is_stale = threading.Event()
@@ -121,7 +123,7 @@ class FlowKeeper:
         self._discovery = Discovery(flow, self.source, self.target, self._claims, self.guard.find_unlike)
         self._upkeep = Upkeep(flow, self.source, self.target, self._claims, self._discovery.selector, self.guard)
         self._log_starts = LogStarts(flow.name, self.source, self.target, self.guard)
-        self._complained_at = -COMPLAIN_EVERY_S
+        self._complaints = Complaints()
         self._part = Part(f"flow {flow.name}", self._run, self._note_failure)
         self._lag_watch = LagWatch(flow, self.view, self._take_source_ends)
         self.parts = [
@@ -263,6 +265,8 @@ class FlowKeeper:
         mine = [receipt for receipt in receipts if receipt.flow == self.flow.name]
         self._syncs.take(mine)
         self.progress.note(positions, mine)
+        if any(receipt.kind == STOPPED for receipt in mine):
+            self._wake.set()
 
     def write_progress_soon(self) -> None:
         self._written_at = 0.0
@@ -330,11 +334,16 @@ class FlowKeeper:
                 if halt := self.view.halt:
                     next_look = 0.0  # as soon as it goes on
                     self._halted_for = halt.number
-                elif time.monotonic() >= next_look or (self.view.leads and not led) or self._has_new_wishes():
+                elif (
+                    self._has_news()
+                    or not self.lead.is_confirmed
+                    or time.monotonic() >= next_look
+                    or (self.view.leads and not led)
+                ):
                     self._look()
                     next_look = time.monotonic() + self._until_next_look_s()
                     next_measure = time.monotonic() + MEASURE_EVERY_S
-                elif time.monotonic() >= next_measure:
+                elif self._has_moved() or time.monotonic() >= next_measure:
                     self._measure()
                     next_measure = time.monotonic() + MEASURE_EVERY_S
                 self.write_facts()
@@ -343,11 +352,13 @@ class FlowKeeper:
                 self._write_syncs()
                 if self._other_way and self.view.leads:
                     self._other_way.complain()
-                self.view.problem = ""
+                self._note_well()
                 pause_s = first_s
                 wait_s = min(self.lead.look_every_s, self.flow.refresh_topics_interval_s, flush_s)
             except SparkmirrorError as error:
+                self.view.silent = error.alias if isinstance(error, ConnectionLostError) else ""
                 self._complain(str(error), _problem_state(error))
+                next_look = 0.0  # it asks whichever broker answers, and says of which cluster none does
                 wait_s, pause_s = pause_s, min(2 * pause_s, longest_s)
             self._wake.wait(wait_s)
             self._wake.clear()
@@ -460,15 +471,19 @@ class FlowKeeper:
         if self.view.leads:
             self.progress.forget(self._upkeep.tend(landscape, self._discovery.last_seen(), self.progress.written.get))
         is_new = before is None or before.partitions != landscape.partitions
+        self._watch_ends(landscape)
         if is_new and (fresh := _new_topics(before, landscape)):
             log.info("flow %s: mirrors %s", self.flow.name, ", ".join(fresh))
         if is_new or could_beat != self._upkeep.has_heartbeats:
             self._changed()
 
-    def _has_new_wishes(self) -> bool:
-        """Whether something was accepted since the last time: a topic may be gone that is to be made anew."""
-        before, self._heeded = self._heeded, self.view.accepted
-        return self._heeded != before
+    def _has_news(self) -> bool:
+        """Whether since the last time something was accepted: a topic may be gone that is to be made anew. Or something
+        stopped: both sides may be others than were seen last, and how much is missing there is to be told.
+        """
+        accepted, self._heeded = self._heeded, self.view.accepted
+        stopped, self._stopped = self._stopped, self._ledger.stopped(self.flow.name)
+        return self._heeded != accepted or not self._stopped <= stopped
 
     def _heeded_words(self) -> dict[Place, str]:
         """The facts that partitions may go past, by those that stop them now."""
@@ -516,9 +531,29 @@ class FlowKeeper:
             self.view.measured_at = time.monotonic()
             self._note_facts(landscape, self._fresh)
 
+    def _watch_ends(self, landscape: Landscape) -> None:
+        """Of both sides' logs. Heartbeats come every second, also where nothing else happens."""
+        watched = [p for p in landscape.partitions if not looks_like_heartbeats(p.topic)]
+        places = [p.place for p in watched], [(p.remote, p.target_partition) for p in watched]
+        for watch, metadata, side in zip(self._watches, self._discovery.last_seen(), places, strict=True):
+            watch.look_at(pick_leaders(metadata, side))
+
+    def _has_moved(self) -> bool:
+        """While nothing happens only a stranger moves the target's ends: then those of both sides are measured. While
+        much happens a cluster that goes away is known all the same.
+        """
+        if self.view.ends is None:
+            return False
+        with admin_step(self.flow):
+            moved = [watch.have_moved() for watch in self._watches]
+        has_moved = self.is_calm and any(moved)
+        if has_moved:
+            self._ends_at = 0.0
+        return has_moved
+
     def _have_looked_at(self, landscape: Landscape, facts: Mapping[Place, Fact]) -> None:
-        """Tasks look at a target's log when they begin. Where its end shows that somebody else wrote, let others begin:
-        before the next record comes, and is appended behind that.
+        """Tasks look at a target's log when they begin. Where its end shows that somebody else wrote, or that it was
+        cut, let others begin: before the next record comes, and is appended behind that.
         """
         evident = {
             place
@@ -526,7 +561,10 @@ class FlowKeeper:
             if (place := (p.topic, p.partition)) in self._fresh
             and place not in facts
             and p.producer_id is None
-            and find_evident((p.topic, p.remote), *self._fresh[place].highs, self.progress.written.get(place))
+            and (
+                find_evident((p.topic, p.remote), *self._fresh[place].highs, self.progress.written.get(place))
+                or has_shrunk(self._fresh[place].target, self.progress.written.get(place))
+            )
         }
         if evident - self._evident:
             self._changed()
@@ -578,9 +616,13 @@ class FlowKeeper:
 
     def _complain(self, problem: str, state: str) -> None:
         self.view.problem, self.view.problem_state = problem, state
-        if time.monotonic() - self._complained_at >= COMPLAIN_EVERY_S:
-            self._complained_at = time.monotonic()
+        if self._complaints.is_to_say(state, problem, time.monotonic()):
             log.warning("flow %s: %s; trying again", self.flow.name, problem)
+
+    def _note_well(self) -> None:
+        self.view.problem = ""
+        if self._complaints.end():
+            log.info("flow %s: goes on", self.flow.name)
 
 
 def _problem_state(error: SparkmirrorError) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -83,13 +83,33 @@ def plan_flow(flow: FlowConfig, heartbeats: InternalTopicPlan | None = None) -> 
     try:
         with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
             plan = _Planner(flow, source, target, heartbeats).plan()
-            return replace(plan, steps=(*plan.steps, *_stuck_steps(flow, survey_flow(flow))))
+            survey = survey_flow(flow)
+            steps = (*_unless_tried(plan.steps, survey), *_rival_steps(flow, survey), *_stuck_steps(flow, survey))
+            told = (f"{', '.join(names)}: {said}" for said, names in survey.told().items())
+            return replace(plan, steps=steps, notes=(*plan.notes, *told))
     except SparkmirrorError as error:
         return FlowPlan(flow=flow.name, problem=str(error))
 
 
+def _unless_tried(steps: Iterable[Step], survey: FlowSurvey) -> Iterator[Step]:
+    """What a run has tried, and was refused."""
+    unmade = survey.unmade()
+    for step in steps:
+        is_tried = step.action in (CREATE, EXTEND) and not step.refusal
+        yield replace(step, refusal=unmade.get(step.topic, "")) if is_tried else step
+
+
+def _rival_steps(flow: FlowConfig, survey: FlowSurvey) -> Iterator[Step]:
+    if survey.rival:
+        detail = "every topic"
+        yield Step(action=COPY, cluster=flow.target.alias, topic="*", detail=detail, values={}, refusal=survey.rival)
+
+
 def _stuck_steps(flow: FlowConfig, survey: FlowSurvey) -> Iterator[Step]:
     """What a run would copy, and can't."""
+    for said, topics in survey.unseen().items():
+        for topic in topics:
+            yield Step(action=COPY, cluster=flow.source.alias, topic=topic, detail="all", values={}, refusal=said)
     for said, rows in survey.stuck().items():
         for remote in dict.fromkeys(row.target_topic for row in rows):
             numbers = [row.partition for row in rows if row.target_topic == remote]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sparkmirror.copy.facts import SOURCE_RECREATED
 from sparkmirror.copy.receipt import STOPPED, WAITING
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.policy import looks_like_heartbeats
@@ -54,6 +55,8 @@ def find_stand(end: Ends, told: Standing | None, fact: Fact | None) -> int:
         return end.measured
     if told.target_end < 0:  # a MirrorMaker 2 or an operator told it, and the target's offsets are their own
         return told.next_offset
+    if fact and fact.name == SOURCE_RECREATED:  # of the topic that is there now nothing was copied
+        return 0
     kind = fact.kind if fact else ""
     if kind == STOPPED or (not told.translated and end.target > end.source_high):
         return min(end.measured, told.next_offset)

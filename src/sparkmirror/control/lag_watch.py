@@ -23,7 +23,7 @@ from sparkmirror.net.offsets import LATEST, list_offsets
 
 log = logging.getLogger("sparkmirror.flow")
 
-LOOK_EVERY_S = 2.0
+LOOK_EVERY_S = 1.0
 ANSWER_S = 3.0  # so long one look may take
 OLD_S = 7.0  # ends that nobody has looked at for so long
 

@@ -66,6 +66,11 @@ class Lead:
         self._looked = threading.Condition()
         self.part = Part(f"lead {flow.name}", self._keep)
 
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the claim topic answered when it was last asked."""
+        return not self._why_unconfirmed
+
     def allow(self) -> None:
         """From now on it may be taken: until then another can copy."""
         self._allowed.set()

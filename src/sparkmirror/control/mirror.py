@@ -63,6 +63,8 @@ IDLE_S = 0.5
 STOP_WAIT_S = 2.5
 RESTART_PAUSE_S = 1.0
 
+MainPoints = tuple[tuple[str, float], dict[Place, tuple[str, str]]]
+
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
@@ -97,6 +99,7 @@ class Mirror:
         self._stopping = threading.Event()
         self._next_line = time.monotonic() + PROGRESS_EVERY_S
         self._next_status = 0.0
+        self._told: list[MainPoints] = []  # what the status file was last written with
         self._restart_at = 0.0
         self.summary = ""  # of a run with `once`, when it has ended
 
@@ -260,7 +263,7 @@ class Mirror:
                 self._forget(keeper.flow.name)  # another driver goes on from there
         self._tend_records()
         self._tend_halts()
-        if now >= self._next_status:
+        if now >= self._next_status or self._has_news():
             self._next_status = now + STATUS_EVERY_S
             self._write_status()
         if now >= self._next_line:
@@ -300,6 +303,16 @@ class Mirror:
     def parts(self) -> list[Part]:
         """All that has a thread of its own."""
         return [*(part for keeper in self.keepers for part in keeper.parts), self._pairs.part]
+
+    def _has_news(self) -> bool:
+        """Whether there are other facts or problems than were told last, or the source was heard beside a problem."""
+        told, self._told = self._told, [self._main_points(keeper) for keeper in self.keepers]
+        return self._told != told
+
+    def _main_points(self, keeper: FlowKeeper) -> MainPoints:
+        facts, view = self.ledger.facts(keeper.flow.name), keeper.view
+        problem = (view.problem_state, view.heard_at) if view.problem else ("", 0.0)
+        return problem, {place: (fact.kind, fact.name) for place, fact in facts.items()}
 
     def _write_status(self) -> None:
         if self.options.status_file:

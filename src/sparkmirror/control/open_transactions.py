@@ -21,6 +21,7 @@ from sparkmirror.copy.receipt import WAITING
 from sparkmirror.errors import SparkmirrorError
 from sparkmirror.net.cluster import Cluster, Leader
 from sparkmirror.net.offsets import OpenTransaction, describe_open_transactions
+from sparkmirror.topology.command import abort_transaction
 from sparkmirror.topology.fact import Fact
 
 log = logging.getLogger("sparkmirror.flow")
@@ -79,17 +80,19 @@ class StallWatch:
         return replace(before, high=end.source_high, stood_s=now - before.began)
 
 
-def open_transaction(place: Place, stall: Stall, open_now: Sequence[OpenTransaction]) -> Fact:
-    """`open_now`: the oldest first; it is the one that holds the last stable offset."""
+def open_transaction(
+    place: Place, stall: Stall, open_now: Sequence[OpenTransaction], servers: Sequence[str] = ()
+) -> Fact:
+    """`open_now`: the oldest first; it is the one that holds the last stable offset. `servers`: the source's."""
     topic, partition = place
     holder = f"producer id {open_now[0].producer_id}" if open_now else "a producer that the broker does not name"
-    abort = f"kafka-transactions.sh abort --topic {topic} --partition {partition} --start-offset {stall.stable}"
+    abort = abort_transaction(servers, topic, partition, stall.stable)
     return Fact(
         kind=WAITING,
         name=OPEN_TRANSACTION,
         error=f"the source's last stable offset {stall.stable} has stood still for {stall.stood_s:.0f} s below the "
-        f"high watermark {stall.high}: {holder} has a transaction open; the copy goes on when that is committed, "
-        f"aborted or timed out ({abort})",
+        f"high watermark {stall.high}: {holder} has a transaction open; the copy goes on when that is committed or "
+        f"timed out, or aborted: {abort}",
         since=timestamp(stall.began),
     )
 
@@ -112,7 +115,7 @@ class TransactionWatch:
         due = self._watch.look(ends, now)
         holders = self._ask({place: leaders[place] for place in due if place in leaders})
         for place, stall in due.items():
-            self._facts[place] = open_transaction(place, stall, holders.get(place, ()))
+            self._facts[place] = open_transaction(place, stall, holders.get(place, ()), self._source.address.bootstrap)
         said = self._watch.said()
         self._facts = {place: fact for place, fact in self._facts.items() if place in said and place in leaders}
         return dict(self._facts)

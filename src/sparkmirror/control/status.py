@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sparkmirror.control.discovery import Place
+from sparkmirror.control.discovery import Landscape, Place
 from sparkmirror.control.flow import FlowKeeper
-from sparkmirror.control.lag import find_lag, last_known, sum_lags
+from sparkmirror.control.lag import Ends, find_lag, last_known, sum_lags
 from sparkmirror.control.lag_watch import OLD_S
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.log import timestamp
 from sparkmirror.control.part import Part
 from sparkmirror.copy.receipt import NOTED, STOPPED
+from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
 from sparkmirror.topology.standing import Standing
 from sparkmirror.whole_file import replacing
 
@@ -29,7 +30,7 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
     view = keeper.view
     facts = ledger.facts(keeper.flow.name)
     ends, heard_s = view.ends or {}, time.monotonic() - view.heard_at
-    is_deaf = bool(view.problem) and heard_s >= OLD_S
+    is_deaf = bool(view.problem) and (heard_s >= OLD_S or view.silent == keeper.flow.source.alias)
     partitions: list[dict[str, Any]] = []
     for p in view.landscape.partitions if view.landscape else ():
         place = (p.topic, p.partition)
@@ -40,13 +41,14 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
                 "topic": p.topic,
                 "partition": p.partition,
                 "target_topic": p.remote,
-                "source_end": max(end.source, told.next_offset if told else 0) if end else None,
+                "source_end": _source_end(end, told, fact) if end else None,
                 "target_end": max(end.target, told.target_end if told else 0) if end else None,
                 "lag": last_known(find_lag(end, told, fact), is_deaf=is_deaf) if end else None,
                 "state": fact.kind if fact and fact.kind != NOTED else "copying",
                 "error": fact.said if fact else "",
             }
         )
+    partitions += _unmade(view.landscape, facts) if view.landscape else ()
     return {
         "flow": keeper.flow.name,
         "state": _state(keeper),
@@ -58,6 +60,24 @@ def flow_status(keeper: FlowKeeper, ledger: Ledger, hints: Mapping[Place, Standi
         "partitions": partitions,
         "facts": [{"topic": t, "partition": p} | asdict(fact) for (t, p), fact in sorted(facts.items())],
     }
+
+
+def _unmade(landscape: Landscape, facts: Mapping[Place, Fact]) -> Iterator[dict[str, Any]]:
+    """Partitions that can't be made on the target: nothing of them is there, and nobody asks how much that is."""
+    known = {(p.topic, p.partition) for p in landscape.partitions}
+    for pair in landscape.pairs:
+        for place in ((pair.topic, number) for number in range(pair.present, pair.partitions)):
+            fact = facts.get(place) or facts.get((pair.topic, WHOLE_TOPIC))
+            if fact and fact.kind == STOPPED and place not in known:
+                ends = dict.fromkeys(("source_end", "target_end", "lag"))
+                where = {"topic": pair.topic, "partition": place[1], "target_topic": pair.remote}
+                yield where | ends | {"state": STOPPED, "error": fact.said}
+
+
+def _source_end(end: Ends, told: Standing | None, fact: Fact | None) -> int:
+    """What was told may be newer; but of a partition that stopped the source may have lost what was copied."""
+    is_stopped = fact is not None and fact.kind == STOPPED
+    return end.source if told is None or is_stopped else max(end.source, told.next_offset)
 
 
 def mirror_status(

@@ -18,6 +18,7 @@ from sparkmirror.control.address import flow_address
 from sparkmirror.control.discovery import Place, count_partitions, pick_leaders
 from sparkmirror.control.leadership import is_running
 from sparkmirror.control.rival import RivalWatch
+from sparkmirror.control.storage import find_unable
 from sparkmirror.control.survey_rows import (
     Bounds,
     ByHand,
@@ -55,7 +56,7 @@ SETTLE_S = 1.0
 class FlowSurvey:
     """One flow. `problem`: why there is nothing to show; `leader`: who led last, `running` or not; `halt`: if it is.
 
-    `rival`: what is to be said of a MirrorMaker 2 that runs on it.
+    `rival`: what is to be said of a MirrorMaker 2 that runs on it. `unable`: why it can't start.
     """
 
     flow: str
@@ -63,6 +64,7 @@ class FlowSurvey:
     running: bool = False
     halt: Halt | None = None
     rival: str = ""
+    unable: str = ""
     problem: str = ""
     fact: Fact | None = None
     topics: tuple[TopicRow, ...] = ()
@@ -82,6 +84,31 @@ class FlowSurvey:
                 found.setdefault(row.fact.said, []).append(row)
         return found
 
+    def unseen(self) -> dict[str, list[str]]:
+        """Topics that can't be seen any more, by the reason."""
+        found: dict[str, list[str]] = {}
+        for row in self.topics:
+            if row.fact is not None and row.fact.kind == STOPPED and not row.target_topic:
+                found.setdefault(row.fact.said, []).append(row.topic)
+        return found
+
+    def unmade(self) -> dict[str, str]:
+        """Why remote topics that are missing, or some of their partitions, could not be made when that was tried."""
+        return {
+            row.target_topic: row.fact.said
+            for row in self.partitions
+            if row.fact is not None and row.fact.kind == STOPPED and row.bounds.target_end is None
+        }
+
+    def told(self) -> dict[str, list[str]]:
+        """Topics and partitions that wait or go on in spite of something that has a name, by what is said of it."""
+        rows = [(f"{row.topic}-{row.partition}", row.fact) for row in self.partitions]
+        found: dict[str, list[str]] = {}
+        for name, fact in [(row.topic, row.fact) for row in self.topics] + rows:
+            if fact is not None and fact.name and fact.kind != STOPPED:
+                found.setdefault(fact.said, []).append(name)
+        return found
+
     @property
     def is_whole(self) -> bool:
         """Whether every broker that was asked has answered."""
@@ -98,11 +125,12 @@ def survey_flow(flow: FlowConfig) -> FlowSurvey:
     leader: Leadership | None = None
     halt: Halt | None = None
     groups: tuple[GroupAge, ...] = ()
-    rival = ""
+    rival = unable = ""
     try:
         with Cluster(flow_address(flow.source, flow)) as source, Cluster(flow_address(flow.target, flow)) as target:
             there = target.fetch_metadata()
             leader, halt = find_leader(target, there, flow)
+            unable = find_unable(flow, target, there)
             facts = read_facts(target, there, flow)
             groups = read_group_ages(target, there, flow)
             rival = RivalWatch(flow, source, target).look()
@@ -114,6 +142,7 @@ def survey_flow(flow: FlowConfig) -> FlowSurvey:
             running=runs(flow, leader),
             halt=halt,
             rival=rival,
+            unable=unable,
             problem=str(error),
             groups=groups,
         )
@@ -123,6 +152,7 @@ def survey_flow(flow: FlowConfig) -> FlowSurvey:
         running=runs(flow, leader),
         halt=halt,
         rival=rival,
+        unable=unable,
         fact=facts.get(WHOLE_FLOW),
         topics=topics,
         partitions=partitions,

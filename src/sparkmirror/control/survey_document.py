@@ -7,6 +7,7 @@
       leader             who leads or led last: driver, host, pid, since, seen, released; null if nobody ever did
       halt               by, why, since; null unless somebody has halted it
       rival              what is to be said of a MirrorMaker 2 that runs on it; else empty
+      unable             why it can't start; else empty
       generation         of the newest leader record, else -1
       problem            why there is nothing below; empty if all is well
       fact               of the flow as a whole
@@ -46,6 +47,7 @@ def _flow(survey: FlowSurvey, now: float) -> dict[str, Any]:
         "leader": _leader(survey.leader) if survey.leader else None,
         "halt": _halt(survey.halt) if survey.halt else None,
         "rival": survey.rival,
+        "unable": survey.unable,
         "generation": survey.leader.generation if survey.leader else -1,
         "problem": survey.problem,
         "fact": _fact(survey.fact),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sparkmirror.control.discovery import Place
 from sparkmirror.control.evident import find_evident
+from sparkmirror.copy.facts import SOURCE_RECREATED
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
 from sparkmirror.offsets.group_marks import Marks
 from sparkmirror.topology.acls import Acl
@@ -146,7 +147,9 @@ def _row(
         if is_new or not has_target
         else find_stand(progress, bounds.target_end, is_shared=pair.is_shared)
     )
-    if fact and fact.kind == STOPPED and progress is not None and stand is not None:
+    if fact and fact.name == SOURCE_RECREATED:
+        stand = bounds.source_start  # of the topic that is there now nothing was copied
+    elif fact and fact.kind == STOPPED and progress is not None and stand is not None:
         stand = min(stand, progress.next_offset)  # what stands behind that need not be ours
     answered = bounds.source_start is not None and (bounds.target_end is not None or not has_target)
     lag = max(0, end - stand) if answered and end is not None and stand is not None else None

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from sparkmirror.copy.receipt import NOTED
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.configs import describe_topic_configs
+from sparkmirror.topology.command import set_configs
 from sparkmirror.topology.fact import WHOLE_TOPIC, Fact
 from sparkmirror.topology.select import TopicPair
 from sparkmirror.topology.topic_configs import CREATE_TIME, TIMESTAMP_TYPE, puts_own_times
 
 TARGET_RESTAMPS = "target-restamps"
+KEEPS_TIMES = {TIMESTAMP_TYPE: CREATE_TIME}
 LOOK_EVERY_S = 30.0  # while there is such a topic
 WELL_EVERY_S = 300.0
 
@@ -45,8 +47,8 @@ class TimesWatch:
                 kind=NOTED,
                 name=TARGET_RESTAMPS,
                 error=f"the target topic {pair.remote} takes no times of records: readers see when a record was "
-                "copied, not its time on the source. To keep times from now on: kafka-configs.sh --alter "
-                f"--entity-type topics --entity-name {pair.remote} --add-config {TIMESTAMP_TYPE}={CREATE_TIME}",
+                "copied, not its time on the source; to keep times from now on: "
+                f"{set_configs(self._target.address.bootstrap, pair.remote, KEEPS_TIMES)}",
             )
             for pair in pairs
             if pair.remote in self._restamped

@@ -17,8 +17,8 @@ class View:
     is accepted.
 
     `ends`: as last heard; `heard_at`: when the source was, `measured_at`: when the keeper last looked, both by the
-    monotonic clock. `problem_state`: the problem in a word. `rival`: what is to be said of a MirrorMaker 2 that runs on
-    the flow.
+    monotonic clock. `problem_state`: the problem in a word; `silent`: the cluster that does not answer, if that is it.
+    `rival`: what is to be said of a MirrorMaker 2 that runs on the flow.
     """
 
     landscape: Landscape | None = None
@@ -29,6 +29,7 @@ class View:
     measured_at: float = 0.0
     problem: str = ""
     problem_state: str = ""
+    silent: str = ""
     rival: str = ""
     halt: Halt | None = None
     accepted: Mapping[Place, Accepted] = field(default_factory=dict)

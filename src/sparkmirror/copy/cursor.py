@@ -80,6 +80,7 @@ class Cursor:
         self.unequal = ""  # why equal offsets must be given up here
         self.reason = ""
         self.said_reason = ""  # why it waits, as it was last said
+        self.owes_word = False  # that it goes on, when that is proven
         self.pending_fact: MirrorError | None = None  # holds once all that was queued is appended
         self.retry_at = 0.0
         self.failing_since: float | None = None  # no try has gone well since

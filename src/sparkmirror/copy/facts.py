@@ -27,6 +27,7 @@ OTHERS_WROTE, SOURCE_CUT, SOURCE_ANEW = PARTED = (
 ACCEPT = "sparkmirror accept"
 ANEW = "sparkmirror remirror mirrors the topic anew"
 FOREIGN_WRITER = "foreign-writer"
+SOURCE_RECREATED = "source-recreated"
 ANEW_FOR_SINK = "give the sink another name and a new checkpoint, and its rows are written again"
 
 
@@ -75,7 +76,7 @@ def diverged(topic: str, first: int, end: int) -> MirrorError:
 
 def source_recreated(topic: str) -> MirrorError:
     return MirrorError(
-        "source-recreated",
+        SOURCE_RECREATED,
         f"the source topic {topic} was deleted and created anew; {ACCEPT} appends the new records behind the old ones "
         f"(on.recreate=continue always does), or {ANEW}",
     )
@@ -204,11 +205,12 @@ def other_query(name: str) -> MirrorError:
     )
 
 
-def too_large(offset: int, size: int) -> MirrorError:
+def too_large(offset: int, size: int, raising: str) -> MirrorError:
+    """`raising`: the command that does."""
     return MirrorError(
         RECORD_TOO_LARGE,
         f"the record at source offset {offset} takes {size} bytes, more than the target topic's max.message.bytes; "
-        "raise that, or errors.tolerance=all leaves the record out",
+        f"errors.tolerance=all leaves the record out, or raise that: {raising}",
     )
 
 
@@ -245,7 +247,12 @@ def retries_exhausted(seconds: float, reason: str) -> MirrorError:
 
 
 def corrupt(why: str) -> MirrorError:
-    return MirrorError("corrupt", f"{why}; if it stays, the source's log is damaged there")
+    """Each lease tries again. What is behind a batch that nobody can read any more is copied if an operator says so."""
+    return MirrorError(
+        "corrupt",
+        f"{why}; if it stays, the source's log is damaged there: restore the source's log from a replica or a backup, "
+        "or stop the mirror and go on behind the damage with sparkmirror offsets set",
+    )
 
 
 def unread(error: SparkmirrorError) -> MirrorError:
@@ -263,10 +270,15 @@ def unauthorized(denial: Denial, so: str = "") -> MirrorError:
 
 
 def refused(side: str, code: int, message: str | None) -> MirrorError:
-    """What a broker refuses for good, by what an operator can do about it."""
-    said = f"the {side} refuses: {codes.name_of(code)} {shown(message or '', LONGEST_SAID)}".rstrip()
-    if code == codes.INVALID_TIMESTAMP:
-        return MirrorError(
-            "timestamp-refused", f"{said}; raise message.timestamp.before.max.ms and .after.max.ms of the topic"
-        )
-    return MirrorError("refused", said)
+    """What a broker refuses for good. It says itself why."""
+    return MirrorError("refused", _refusal(side, code, message))
+
+
+def timestamp_refused(message: str | None, raising: str) -> MirrorError:
+    """`raising`: the command that raises the limits of the target topic."""
+    said = _refusal("target", codes.INVALID_TIMESTAMP, message)
+    return MirrorError("timestamp-refused", f"{said}; raise the topic's limits of timestamps: {raising}")
+
+
+def _refusal(side: str, code: int, message: str | None) -> str:
+    return f"the {side} refuses: {codes.name_of(code)} {shown(message or '', LONGEST_SAID)}".rstrip()

@@ -24,6 +24,7 @@ from sparkmirror.net.address import ClusterAddress
 from sparkmirror.net.denial import describe_denial
 from sparkmirror.protocol import codes, fetch
 from sparkmirror.shown import LONGEST_SAID, shown
+from sparkmirror.topology.command import set_configs
 from sparkmirror.topology.least_rights import TO_USE_TRANSACTIONS, TO_WRITE_MARKERS
 from sparkmirror.topology.right import TOPIC, Right
 
@@ -119,6 +120,8 @@ class Roster:
             self.queue(cursor, lambda: cursor.take_fetched(fetched), now)
             if cursor.fetch_offset == before and cursor.state is State.COPYING and cursor.pending_fact is None:
                 self.lose(cursor, f"the source sends nothing from offset {before} on that could be used", now)
+        elif not cursor.queue and not cursor.in_flight:
+            self.note_well(cursor)
 
     def queue(self, cursor: Cursor, take: Callable[[], None], now: float) -> None:
         """Let a cursor queue what it was given, and see what that means: bytes held, holes, facts."""
@@ -135,8 +138,7 @@ class Roster:
             self._average_bytes = size / records
         self._note_passed(cursor, passed)
         for offset, batch in cursor.queue.left_out:
-            is_for_request = len(batch) > cursor.queue.largest_request
-            fact = (facts.beyond_request if is_for_request else facts.too_large)(offset, len(batch))
+            fact = self._oversized(cursor, offset, len(batch))
             if self._rules.errors.tolerate:
                 self._note_skipped(cursor, offset, batch, 0, str(fact))
             else:
@@ -192,6 +194,7 @@ class Roster:
             self.stop(cursor, fact)
             return
         self.held_records += queue.held_records - records
+        self.note_well(cursor)
         self.book.note_copied(
             cursor.place, ready.first, base_offset, count=ready.records, size=ready.size,
             rebuilt=ready.rebuilt, standing=cursor.hint,
@@ -231,6 +234,7 @@ class Roster:
         first, target_first = cursor.source_next, cursor.target_next
         waited_s, cursor.fill_began = now - cursor.fill_began, 0.0
         cursor.take_filled(count)
+        self.note_well(cursor)
         self.book.note_filled(cursor.place, first, target_first, count=count, waited_s=waited_s, standing=cursor.hint)
 
     def _failed(self, event: Event, error: int, now: float) -> None:
@@ -261,8 +265,19 @@ class Roster:
             self._leave_out(event, f"{codes.name_of(error)} {shown(message or '', LONGEST_SAID)}".rstrip(), now)
         elif event.ready.records > 1:
             self._split(event, error, now)
+        elif error == codes.INVALID_TIMESTAMP:
+            self.stop(event.cursor, facts.timestamp_refused(message, self._command(event.cursor, TIMESTAMPS)))
         else:
             self.stop(event.cursor, facts.refused("target", error, message))
+
+    def _oversized(self, cursor: Cursor, offset: int, size: int) -> MirrorError:
+        if size > cursor.queue.largest_request:
+            return facts.beyond_request(offset, size)
+        return facts.too_large(offset, size, self._command(cursor, message_bytes(2 * size)))
+
+    def _command(self, cursor: Cursor, wanted: LimitRaise) -> str:
+        """For who may alter the topic."""
+        return set_configs(self._target.bootstrap, cursor.leased.remote, dict(wanted.values))
 
     def _right_to_write(self, cursor: Cursor, error: int) -> Right:
         """A hole is filled by markers or by transactions, all else is a topic's."""
@@ -294,7 +309,7 @@ class Roster:
             return
         if self._may_raise(cursor, message_bytes(2 * ready.size), now):
             return
-        fact = facts.too_large(ready.first, ready.size)
+        fact = self._oversized(cursor, ready.first, ready.size)
         if self._rules.errors.tolerate:
             self._leave_out(event, str(fact), now)
             return
@@ -385,13 +400,22 @@ class Roster:
         known = cursor.leased.hint
         if known and position.searched_end - max(known.searched_end, known.target_end) >= TELL_SEARCHED:
             self.book.note_standing(cursor.place, cursor.hint)
-        if cursor.leased.troubled or cursor.said_reason:
-            self.book.note_fact(cursor.place, GOES_ON, "")
-            cursor.said_reason = ""
+        cursor.owes_word = cursor.owes_word or cursor.leased.troubled or bool(cursor.said_reason)
+        cursor.said_reason = ""
+        if cursor.state is State.DONE or place.passed:  # nothing more is asked for, or somebody wants it so
+            self.note_well(cursor)
         for note in place.notes:
             self.book.note_fact(cursor.place, NOTED, note)
         for passed in place.passed:
             self.book.note_fact(cursor.place, PASSED, passed)
+
+    def note_well(self, cursor: Cursor) -> None:
+        """Say that it goes on if it stood still before. Where it stands does not prove that: a log that is damaged or
+        was cut, a record that is refused and a right that is gone are met again by whoever asks for the next records.
+        """
+        if cursor.owes_word:
+            cursor.owes_word = False
+            self.book.note_fact(cursor.place, GOES_ON, "")
 
     def search_on(self, cursor: Cursor, place: Place, position: Position, now: float) -> None:
         """Some of the target's log was read for records of ours, and more is to be read."""

@@ -298,6 +298,7 @@ class RowWrite:
         cursor.target_node = leader.node
         cursor.target_key = place.target.topic_id if appender.version == produce.BY_ID else place.target.name
         self._roster.settle(cursor, place, position, time.monotonic())
+        self._roster.note_well(cursor)
         self._lost_since.pop(cursor, None)
         self._checks[cursor] = found.check
         feed = self._feeds[cursor]

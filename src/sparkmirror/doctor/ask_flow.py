@@ -68,8 +68,11 @@ class FlowAsker:
         return replace(
             found,
             unmatched=tuple(find_unmatched(self._flow, here.topics)),
-            stuck={said: [f"{row.topic}-{row.partition}" for row in rows] for said, rows in survey.stuck().items()},
+            stuck={said: [f"{row.topic}-{row.partition}" for row in rows] for said, rows in survey.stuck().items()}
+            | survey.unseen(),
+            told=survey.told(),
             rival=survey.rival,
+            unable=survey.unable,
         )
 
     def _ask_topics(self, needs: tuple[TopicNeed, ...], remotes: Mapping[str, str], described: Described) -> FlowFacts:

@@ -25,7 +25,7 @@ from sparkmirror.doctor.reach import judge_clients, judge_names, judge_reach
 from sparkmirror.doctor.replicas import judge_replicas
 from sparkmirror.doctor.rights import judge_rights, judge_topics
 from sparkmirror.doctor.sizes import judge_sizes
-from sparkmirror.doctor.standing import judge_rival, judge_standing
+from sparkmirror.doctor.standing import judge_rival, judge_standing, judge_start
 from sparkmirror.doctor.verdict import Judge, Level, Verdict
 from sparkmirror.doctor.versions import judge_versions
 from sparkmirror.doctor.weakness import judge_weaknesses
@@ -114,6 +114,7 @@ def _judge_flow(facts: FlowFacts, clusters: Mapping[str, ClusterFacts], *, is_pa
         yield from judge_clients(facts)
         yield from judge_topics(facts)
         yield from judge_standing(facts)
+        yield from judge_start(facts)
         yield from judge_rival(facts)
     yield from judge_rights(facts, clusters)
     yield from judge_replicas(facts, clusters)

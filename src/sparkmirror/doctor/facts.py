@@ -67,8 +67,12 @@ class FlowFacts:
     unmatched: tuple[str, ...] = ()
     # What is to be said of a MirrorMaker 2 that runs on the flow.
     rival: str = ""
+    # Why it can't start.
+    unable: str = ""
     # Partitions that stand still, by the reason.
     stuck: Mapping[str, list[str]] = field(default_factory=dict)
+    # Topics and partitions that wait, or go on in spite of something, by what it is.
+    told: Mapping[str, list[str]] = field(default_factory=dict)
     # What follows is by cluster; a cluster that did not answer stands in `problems`.
     rights: Mapping[str, Rights] = field(default_factory=dict)
     configs: Mapping[str, Described] = field(default_factory=dict)

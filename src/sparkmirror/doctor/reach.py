@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sparkmirror.doctor.facts import ClusterFacts, FlowFacts
 from sparkmirror.doctor.verdict import Judge, Verdict, count
+from sparkmirror.net.cure import describe_cure
 from sparkmirror.net.reach import Reached
 
 
@@ -51,11 +52,6 @@ def judge_clients(facts: FlowFacts) -> Iterator[Verdict]:
 
 
 def _cure(alias: str, each: Reached) -> str:
-    key = f"{alias}.bootstrap.servers"
     if each.is_refused:
         return f"change what it names of security.protocol, ssl.* and sasl.* of {alias}, or on the broker"
-    if each.is_name_unknown:
-        return f"correct the name in {key}, or make it known (DNS, /etc/hosts)"
-    if "closed the connection" in each.problem or "did not answer" in each.problem or "announced" in each.problem:
-        return f"see that {key} names a listener of the kind that security.protocol says, and that the broker is well"
-    return f"start the broker, or correct host and port in {key}"
+    return describe_cure(alias, each.problem, is_name_unknown=each.is_name_unknown)

@@ -1,4 +1,4 @@
-"""Whether partitions stand still, and whether another mirror runs on the flow. Pure."""
+"""Whether partitions stand still, the flow can start, and another mirror runs on it. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,16 @@ def judge_standing(facts: FlowFacts) -> Iterator[Verdict]:
         what, _, cure = said.rpartition("; ")
         verb = "stands" if len(partitions) == 1 else "stand"
         verdicts.append(judge.fails(f"{some_of(partitions)} {verb} still: {what or said}", cure if what else said))
+    for said, places in facts.told.items():
+        what, _, cure = said.rpartition("; ")
+        verdicts.append(judge.warns(f"{some_of(places)}: {what or said}", cure if what else "see what it names"))
     return judge.all_or(verdicts, "none stands still")
+
+
+def judge_start(facts: FlowFacts) -> Iterator[Verdict]:
+    judge = Judge(facts.flow.name, "start")
+    what, _, cure = facts.unable.rpartition("; ")
+    return judge.all_or([judge.fails(what or cure, cure)] if cure else [], "its internal topics keep what they hold")
 
 
 def judge_rival(facts: FlowFacts) -> Iterator[Verdict]:

@@ -17,6 +17,7 @@ from sparkmirror.errors import AuthenticationError, BrokerError, ConnectionLostE
 from sparkmirror.net.address import ClusterAddress, bootstrap_places
 from sparkmirror.net.attempts import Attempts
 from sparkmirror.net.channel import CONNECT_TIMEOUT_S, REQUEST_TIMEOUT_S, Channel
+from sparkmirror.net.cure import cure_of
 from sparkmirror.net.deadline import API_TIMEOUT, deadline, time_left
 from sparkmirror.protocol import (
     codes,
@@ -199,8 +200,9 @@ class Cluster:
                     failures.append(error)
         said = "; ".join(dict.fromkeys(map(str, failures)))
         if failures and all(isinstance(error, AuthenticationError) for error in failures):
-            raise AuthenticationError(f"cluster {self.address.alias}: no broker lets us in: {said}")
-        raise UnreachableError(f"cluster {self.address.alias}: no broker answers: {said}")
+            raise AuthenticationError(f"cluster {self.address.alias}: no broker lets us in: {said}", self.address.alias)
+        cure = f"; {cure_of(self.address.alias, failures[0])}" if failures else ""
+        raise UnreachableError(f"cluster {self.address.alias}: no broker answers: {said}{cure}", self.address.alias)
 
     def call_controller(self, request: Any, *, most_version: int | None = None) -> Any:
         """Ask the controller: KRaft brokers forward, but with ZooKeeper it moves and others refuse."""

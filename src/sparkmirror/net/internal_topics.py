@@ -14,6 +14,7 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.configs import describe_topic_configs, set_topic_configs
 from sparkmirror.net.topics import TopicShape, create_topic
 from sparkmirror.protocol import codes
+from sparkmirror.topology.command import set_configs
 from sparkmirror.topology.internal_topics import COMPACT, lacking_configs, losing_policy
 
 log = logging.getLogger("sparkmirror.topics")
@@ -52,16 +53,28 @@ def complete_configs(cluster: Cluster, topic: str, configs: Mapping[str, str], *
 
 
 def _correct_policy(cluster: Cluster, topic: str, policy: str) -> None:
-    where = f"cluster {cluster.address.alias}: topic {topic}"
-    what = f"{where} has cleanup.policy={policy}, by which it loses what it must keep"
+    what = _describe_policy(cluster, topic, policy)
     try:
         set_topic_configs(cluster, topic, COMPACT)
     except BrokerError as error:
-        raise ConfigError(
-            f"{what}: {error}; have it set: kafka-configs.sh --bootstrap-server {','.join(cluster.address.bootstrap)} "
-            f"--alter --entity-type topics --entity-name {topic} --add-config {_show(COMPACT)}"
-        ) from error
+        raise ConfigError(f"{what}: {error}; {_policy_cure(cluster, topic)}") from error
     log.warning("%s: it is set to compact", what)
+
+
+def find_losing(cluster: Cluster, topic: str, configs: Mapping[str, str]) -> str:
+    """What is to be said of a topic that loses what it must keep; empty if it does not, or is not shown."""
+    entries = describe_topic_configs(cluster, [topic]).found.get(topic)
+    policy = losing_policy(configs, entries) if entries is not None else ""
+    return f"{_describe_policy(cluster, topic, policy)}; {_policy_cure(cluster, topic)}" if policy else ""
+
+
+def _describe_policy(cluster: Cluster, topic: str, policy: str) -> str:
+    where = f"cluster {cluster.address.alias}: topic {topic}"
+    return f"{where} has cleanup.policy={policy}, by which it loses what it must keep"
+
+
+def _policy_cure(cluster: Cluster, topic: str) -> str:
+    return f"have it set: {set_configs(cluster.address.bootstrap, topic, COMPACT)}"
 
 
 def _say_grows(cluster: Cluster, topic: str, lacking: Mapping[str, str], error: BrokerError) -> None:

@@ -197,6 +197,13 @@ def test_while_a_cluster_is_away_what_was_missing_before_is_said_with_its_time()
     assert not any("were missing" in line for line in plain([replace(WELL, leader=leader)], NOW))
 
 
+def test_a_flow_that_can_not_start_is_said_and_is_not_well() -> None:
+    survey = replace(WELL, unable="offset.storage.replication.factor is 3; set it to 1")
+    assert "  offset.storage.replication.factor is 3; set it to 1" in list(plain([survey], NOW))
+    assert exit_code([survey]) == 1
+    assert survey_document([survey], NOW)["flows"][0]["unable"] == survey.unable
+
+
 def test_a_mirrormaker_that_still_runs_is_said_and_is_not_well() -> None:
     survey = replace(WELL, rival="a MirrorMaker 2 still mirrors A->B; stop it")
     assert "  a MirrorMaker 2 still mirrors A->B; stop it" in list(plain([survey], NOW))

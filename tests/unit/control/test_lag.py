@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkmirror.control.evident import has_shrunk
 from sparkmirror.control.lag import Ends, count_missing, find_lag, last_known, merge_ends, move_sources, sum_lags
 from sparkmirror.copy.receipt import NOTED, STOPPED, WAITING
 from sparkmirror.topology.fact import Fact
@@ -35,6 +36,28 @@ PLACE = ("t", 0)
 )
 def test_lag_is_what_the_source_has_and_the_target_lacks(end: Ends, told: Standing | None, kind: str, lag: int) -> None:
     assert find_lag(end, told, Fact(kind=kind, error="why") if kind else None) == lag
+
+
+def test_of_a_source_topic_that_was_made_anew_all_is_missing() -> None:
+    fact = Fact(kind=STOPPED, name="source-recreated", error="why")
+    assert find_lag(Ends(5, 5, 100), Standing(100, 99, 100), fact) == 5
+
+
+@pytest.mark.parametrize(
+    ("target_end", "progress", "is_shorter"),
+    [
+        (10, Standing(10, 9, 10), False),
+        (9, Standing(10, 9, 10), True),
+        (0, Standing(10, 9, 10), True),
+        (5, None, False),
+        (5, Standing(10), False),  # a MirrorMaker 2 told the source's offset alone
+        (29, Standing(10, 9, 30, translated="why"), True),
+    ],
+)
+def test_a_target_that_is_shorter_than_progress_says_is_looked_at(
+    target_end: int, progress: Standing | None, is_shorter: bool
+) -> None:
+    assert has_shrunk(target_end, progress) == is_shorter
 
 
 def test_a_side_that_is_away_keeps_what_was_last_heard_of_it() -> None:

@@ -41,6 +41,11 @@ def test_the_next_source_offset(progress: Standing | None, target_end: int | Non
     assert find_stand(progress, target_end) == stand
 
 
+def test_of_a_source_topic_that_was_made_anew_all_is_missing() -> None:
+    anew = Fact(kind=STOPPED, name="source-recreated", error="why")
+    assert row(Bounds(2, 7, 7, 0, 100), Standing(100, 99, 100), (("t", 0), anew)).lag == 5
+
+
 @pytest.mark.parametrize(
     ("bounds", "progress", "expected"),
     [

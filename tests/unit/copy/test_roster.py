@@ -6,7 +6,7 @@ from sparkmirror.copy.appender import Appended
 from sparkmirror.copy.cursor import State
 from sparkmirror.copy.lease import CONTINUE, FENCE_STEP, NOTHING, Bounds, Errors, Rules
 from sparkmirror.copy.place import Position
-from sparkmirror.copy.receipt import GOES_ON, NOTED, WAITING
+from sparkmirror.copy.receipt import GOES_ON, NOTED, STOPPED, WAITING
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.produce import API_KEY, ProducedPartition
 from tests.support.rosters import PLACE, A, B, appender_at, fetched, roster_of, settle
@@ -94,11 +94,28 @@ def test_what_waits_for_long_is_said_once_and_so_is_its_end() -> None:
     settle(roster, cursor, now=9.0)
     roster.note_waiting(20.0)
     settle(roster, cursor, now=21.0)
+    for _ in range(2):
+        roster.take_fetched(cursor, fetched(), 22.0)
     assert [(r.kind, r.error) for r in roster.book.take()] == [
         (WAITING, "the broker died"),
         (WAITING, "there is no leader"),
         (GOES_ON, ""),
     ]
+
+
+def test_a_partition_that_stood_still_is_said_to_go_on_when_the_source_lets_it_and_not_when_it_is_found() -> None:
+    for answers, said in (
+        ([fetched()], [GOES_ON]),
+        ([fetched(error=codes.TOPIC_AUTHORIZATION_FAILED)], [STOPPED]),
+        ([fetched(error=codes.OFFSET_OUT_OF_RANGE)], []),
+        ([fetched(0)], []),  # when it is acknowledged
+    ):
+        roster, cursor = roster_of(Rules(), troubled=True)
+        settle(roster, cursor)
+        assert roster.book.take() == []
+        for answer in answers:
+            roster.take_fetched(cursor, answer, 1.0)
+        assert [receipt.kind for receipt in roster.book.take()] == said
 
 
 def test_at_the_end_of_a_lease_all_that_waits_is_said() -> None:

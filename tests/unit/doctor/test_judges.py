@@ -17,6 +17,7 @@ from sparkmirror.doctor.reach import judge_names, judge_reach
 from sparkmirror.doctor.replicas import judge_replicas
 from sparkmirror.doctor.rights import judge_rights, judge_topics
 from sparkmirror.doctor.sizes import judge_sizes
+from sparkmirror.doctor.standing import judge_standing, judge_start
 from sparkmirror.doctor.verdict import Level, Verdict, some_of
 from sparkmirror.doctor.versions import judge_versions, release_of
 from sparkmirror.errors import BrokerError
@@ -414,3 +415,20 @@ def test_topics_that_the_file_names_are_asked_for_though_they_are_not_listed() -
 def test_many_names_are_counted() -> None:
     assert some_of(["a"]) == "a"
     assert some_of(list("abcde")) == "a, b, c and 2 more"
+
+
+def test_what_waits_or_goes_on_all_the_same_is_a_warning_with_its_cure() -> None:
+    facts = flow_facts(stuck={"gap: 1..2; accept": ["t-0"]}, told={"target-restamps: no times; run this": ["u"]})
+    assert [(v.level, v.said, v.cure) for v in judge_standing(facts)] == [
+        (Level.FAIL, "t-0 stands still: gap: 1..2", "accept"),
+        (Level.WARN, "u: target-restamps: no times", "run this"),
+    ]
+    assert [v.level for v in judge_standing(flow_facts())] == [Level.PASS]
+
+
+def test_a_flow_that_can_not_start_fails_with_its_cure() -> None:
+    (verdict,) = judge_start(
+        flow_facts(unable="cleanup.policy=delete, by which it loses; have it set: kafka-configs.sh")
+    )
+    assert (verdict.level, verdict.cure) == (Level.FAIL, "have it set: kafka-configs.sh")
+    assert [v.level for v in judge_start(flow_facts())] == [Level.PASS]
