@@ -426,7 +426,7 @@ class Story:
     def _read_elsewhere(self, cluster: PaperCluster, group: str) -> set[Record]:
         """What it had read on the other cluster, by the places that it had committed when that was asked last."""
         other = self.a if cluster is self.b else self.b
-        return read_by(other, other.told.get(group, {}))
+        return {r for log, end in other.told.get(group, ()) if end > 0 for r in log.was[:end] if r is not None}
 
     def _is_known(self, record: Record) -> bool:
         """Whether progress tells of the record: what is not written down yet counts as not copied yet."""
@@ -538,11 +538,6 @@ class Story:
             races, self.races = self.races - 1, 0
             getattr(self, self.dice.choice(RACING))()
             self.races = races
-
-
-def read_by(cluster: PaperCluster, offsets: Mapping[Place, Committed]) -> set[Record]:
-    logs = ((cluster.log(place), committed.offset) for place, committed in offsets.items())
-    return {r for log, offset in logs if log is not None and offset > 0 for r in log.was[:offset] if r is not None}
 
 
 def _offsets(cluster: PaperCluster) -> dict[tuple[str, Place], int]:
