@@ -202,6 +202,7 @@ class Story(Witness):
         if is_settled and not copy.halt:
             for part in self.parts:
                 part.copy.catch_up()
+        is_settled = is_settled and all(part.copy.is_written for part in self.parts)
         order = Order(wait_s=0, force=self.dice.random() < 0.3, dry_run=self.dice.random() < 0.1)
         before = all_offsets(self.b)
         report = self._command("failover", order, is_away=is_away)

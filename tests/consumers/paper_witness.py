@@ -110,6 +110,8 @@ class Witness:
             if log is None:  # it was deleted just now
                 continue
             read = self._read_elsewhere(cluster, found.group)
+            if self.verb == "failback":  # it says where the group stands here
+                read |= self._read_elsewhere(self.a, found.group)
             said = f"{self.verb}: {found} in {log.start}..{log.end}"
             self._check_place(said, log, 0, found.downstream_offset, cluster.told_ends.get(place, log.end), read)
             self.emitted[found.group, place] = read
