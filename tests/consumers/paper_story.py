@@ -35,7 +35,8 @@ STEPS = (
     "recreate",
     "write_beside",
     *["read"] * 4,
-    *["commit"] * 3,
+    *["commit"] * 2,
+    *["commit_again"] * 3,
     "forget_offset",
     "delete_group",
     "join",
@@ -157,6 +158,18 @@ class Story(Witness):
             at = self.dice.randint(max(0, log.start - 1), log.end + (self.dice.random() < 0.05))
             self._group(cluster, name).offsets[place] = Committed(at)
 
+    def commit_again(self) -> None:
+        """A group that has a place already: it is reset, or has read on there."""
+        cluster = self.dice.choice([self.a, self.a, self.b])
+        known = [
+            (name, place) for name in self.wild if name in cluster.groups for place in cluster.groups[name].offsets
+        ]
+        if known:
+            name, place = self.dice.choice(known)
+            log, group = cluster.log(place), cluster.groups[name]
+            assert log is not None
+            group.offsets[place] = Committed(self.dice.randint(log.start, log.end))
+
     def forget_offset(self) -> None:
         cluster, name = self.dice.choice((self.a, self.b)), self.dice.choice(self.wild)
         if name in cluster.groups and (offsets := cluster.groups[name].offsets):
@@ -164,7 +177,10 @@ class Story(Witness):
 
     def delete_group(self) -> None:
         if self.dice.random() < 0.4:
-            self.dice.choice((self.a, self.b)).groups.pop(self.dice.choice(self.wild), None)
+            cluster = self.dice.choice((self.a, self.a, self.b))
+            cluster.groups.pop(
+                self.dice.choice([name for name in self.wild if name in cluster.groups] or self.wild), None
+            )
 
     def join(self) -> None:
         cluster, name = self.dice.choice((self.a, self.b)), self.dice.choice(self.wild)

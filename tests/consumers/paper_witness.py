@@ -85,6 +85,7 @@ class Witness:
         self._check_place(said, log, log.start if before is None or before > log.end else before, after, end, read)
         assert after >= min(cluster.told_starts.get(place, 0), log.end), f"before the first record: {said}"
         if before is not None and before > after:
+            self.counts["taken back"] += 1
             assert self.file.rewind and before in (self.put.get(key), self.emitted_at.get((group, place))), said
         if place[0] != MERGED and self.verb != "away" and not self.is_racing:
             again = [r for r in find_repeated(log.seen(), after, read) if self._is_known(r)]
