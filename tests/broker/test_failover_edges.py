@@ -296,3 +296,20 @@ def test_records_of_others_that_the_copy_went_on_behind_stand_on_the_target_alon
     assert refused.problem and ["others wrote into the target topic" in row.why for row in refused.missing] == [True]
     assert states(run_failback(mirror.flow, FORCED)) == [MOVED]
     assert committed(pair.source, topic, [(topic, 0)]) == {(topic, 0): 11}
+
+
+def test_who_was_put_at_the_sources_first_record_goes_back_to_where_it_was(
+    pair: Pair, topic: str, flow: FlowConfig
+) -> None:
+    """The source has lost what the group has not read, and the target has it."""
+    commit(pair.source, topic, {(topic, 0): 2})
+    assert run_failover(flow, AT_ONCE).is_whole
+    remove_records(pair.source, topic, 5)
+    assert run_failback(flow, AT_ONCE).is_whole
+    assert committed(pair.source, topic, [(topic, 0)]) == {(topic, 0): 5}
+    again = run_failover(flow, AT_ONCE)
+    assert states(again) == [UNKNOWN] and "may not have read" in again.moves[0].why
+    assert committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): 2}
+    commit(pair.source, topic, {(topic, 0): 6})
+    assert states(run_failover(flow, AT_ONCE)) == [MOVED], "it has read on there"
+    assert committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): 6}

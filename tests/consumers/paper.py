@@ -114,7 +114,7 @@ class PaperCluster:
         self.groups: dict[str, Group] = {}
         self.ended: set[str] = set()  # groups that ended with their topics
         self.away = False
-        self.told: dict[str, dict[Place, Committed]] = {}
+        self.told: dict[str, list[tuple[Log, int]]] = {}
         self.told_starts: dict[Place, int] = {}
         self.told_ends: dict[Place, int] = {}
         self.meanwhile: Callable[[], None] = lambda: None
@@ -193,8 +193,10 @@ def fetch_group_offsets(
             found[name] = _passing(cluster)
             continue
         known = cluster.groups.get(name)
-        cluster.told[name] = dict(known.offsets) if known else {}
-        found[name] = dict(cluster.told[name])
+        offsets = dict(known.offsets) if known else {}
+        logs = ((cluster.log(place), committed.offset) for place, committed in offsets.items())
+        cluster.told[name] = [(log, offset) for log, offset in logs if log is not None]
+        found[name] = offsets
     return found
 
 

@@ -1,181 +1,56 @@
-"""A random life of a mirror and its consumer groups on paper, and what must hold at each step of it.
+"""A random life of a mirror and its consumer groups on paper.
 
 Two clusters, one flow or one each way. Topics are written, trimmed, compacted, deleted and made anew on either side;
 the mirror copies, is killed and begins anew; groups read, are reset, lose offsets and end, have members or none; rounds
-of the real group keeper and the real commands failover and failback put them elsewhere. All that they commit goes
-through `Story.note_commit`, which knows every record.
+of the real group keeper and the real commands failover and failback put them elsewhere. All that they do to groups is
+judged by the `Witness`, who knows every record.
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
 import logging
-import random
-import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from types import SimpleNamespace
+from collections.abc import Sequence
 from typing import Any
 
-from sparkmirror.config.mirror import load_mirror_config
-from sparkmirror.config.model import FlowConfig
-from sparkmirror.control.group_keeper import GroupKeeper
-from sparkmirror.control.group_survey import other_way
-from sparkmirror.control.incarnation_guard import IncarnationGuard
 from sparkmirror.control.switch import Order, Switch
-from sparkmirror.control.switch_report import MoveRow, Report
-from sparkmirror.groups.task import GroupReport, GroupTask
-from sparkmirror.groups.work import GroupWorker
-from sparkmirror.offsets.checkpoints import parse_record
+from sparkmirror.control.switch_report import Report
 from sparkmirror.offsets.halts import Halt
 from sparkmirror.protocol.committed import Committed
-from sparkmirror.topology.choose import choose_policy
 from sparkmirror.topology.storage import Storage
-from tests.consumers.model import Told, find_repeated, find_skipped
-from tests.consumers.paper import Group, Internal, Log, PaperCluster, Record, Topic, as_cluster, clusters_of, on_paper
-from tests.consumers.paper_copy import PaperCopy
+from tests.consumers.paper import Group, Log, PaperCluster, Record, Topic, on_paper
+from tests.consumers.paper_flow import MERGED
+from tests.consumers.paper_witness import Place, Reader, Witness, all_offsets
 
-Place = tuple[str, int]
-MERGED = "all"
-
-
-@dataclass(frozen=True)
-class File:
-    """What the mirror is told. `both`: a flow each way."""
-
-    merged: bool
-    both: bool
-    rewind: bool
-    deletes: bool
-    tolerant: bool
-
-    @classmethod
-    def draw(cls, dice: random.Random) -> File:
-        merged = dice.random() < 0.25
-        both = not merged and dice.random() < 0.4
-        rewind, deletes, tolerant = (dice.random() < 0.5 for _ in range(3))
-        return cls(merged, both, rewind and not both, deletes and not both, tolerant)
-
-    def keys(self) -> dict[str, str]:
-        goes_on = "continue" if self.tolerant else "fail"
-        keys = {
-            "clusters": "A, B",
-            "A.bootstrap.servers": "127.0.0.1:1",
-            "B.bootstrap.servers": "127.0.0.1:2",
-            "A->B.enabled": "true",
-            "B->A.enabled": str(self.both).lower(),
-            "topics": "t.*",
-            "groups": "g.*",
-            "groups.exclude": "nothing",
-            "sync.group.offsets.enabled": "true",
-            "sync.group.offsets.rewind": str(self.rewind).lower(),
-            "sync.group.deletes.enabled": str(self.deletes).lower(),
-            **dict.fromkeys(("on.gap", "on.recreate", "on.divergence"), goes_on),
-        }
-        return keys | ({"topics.map": f"t.*:{MERGED}"} if self.merged else {})
+RACING = ("produce", "copy", "copy", "write", "write", "tell_late", "trim", "compact", "recreate", "write_beside")
+STEPS = (
+    *["produce"] * 4,
+    "leave_hole",
+    *["copy"] * 5,
+    *["write"] * 2,
+    "tell_late",
+    "kill",
+    "trim",
+    "compact",
+    "recreate",
+    "write_beside",
+    *["read"] * 4,
+    *["commit"] * 2,
+    *["commit_again"] * 3,
+    "forget_offset",
+    "delete_group",
+    "join",
+    *["round"] * 5,
+    "switch",
+)
 
 
-@functools.cache
-def flows_of(file: File) -> tuple[FlowConfig, ...]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "mm2.properties"
-        path.write_text("".join(f"{key} = {value}\n" for key, value in file.keys().items()))
-        return load_mirror_config(path).flows
-
-
-class FlowOnPaper:
-    """A flow's copy and its keeper of groups."""
-
-    def __init__(self, story: Story, flow: FlowConfig, copy: PaperCopy) -> None:
-        self.story, self.flow, self.copy = story, flow, copy
-        self.checkpoints = choose_policy(flow).checkpoints_topic(flow.source.alias)
-        for name in (self.checkpoints, Storage.of(flow).status):
-            copy.target.internal[name] = Internal()
-        self._clock = itertools.count(1, 100_000)
-        self.restart()
-
-    def restart(self) -> None:
-        """Another driver. What was copied and not told is found in both logs, sooner or later."""
-        copy, flow = self.copy, self.flow
-        guard = IncarnationGuard(
-            as_cluster(copy.source),
-            as_cluster(copy.target),
-            SimpleNamespace(term_s=1.0),  # type: ignore[arg-type]
-            lambda: copy.progress.written,
-            lambda: copy.facts,
-        )
-        self._view = SimpleNamespace(leads=True, is_active=True, landscape=None)
-        keeper = SimpleNamespace(flow=flow, view=self._view, guard=guard, parts=[])
-        other = other_way(flow, self.story.flows)
-        self.keeper = GroupKeeper(keeper, other, self._run, lambda: 1)  # type: ignore[arg-type]
-        self._worker: GroupWorker | None = None
-
-    def _run(self, tasks: Sequence[GroupTask]) -> list[GroupReport]:
-        self._worker = self._worker or GroupWorker(tasks[0])
-        return [report for task in tasks for report in self._worker.run(task)]
-
-    def round(self) -> Mapping[str, GroupReport]:
-        here = self.copy.source.topics
-        self._view.landscape = SimpleNamespace(pairs=self.copy.pairs(), source_topics=list(here))
-        self.keeper.turn(float(next(self._clock)))
-        return self.keeper.reports
-
-
-@dataclass
-class Reader:
-    """A group whose consumers read on one cluster after the other, each record that comes, and nothing else.
-
-    `seen`: what it has read; `behind`: also what was gone when it came there. `side`: where they are.
-    """
-
-    name: str
-    side: str = "A"
-    seen: set[Record] = field(default_factory=set)
-    behind: set[Record] = field(default_factory=set)
-
-
-class Story:
+class Story(Witness):
     def __init__(self, seed: int) -> None:
-        self.dice = dice = random.Random(seed)
-        self.file = File.draw(dice)
-        self.flows = flows_of(self.file)
-        self.a, self.b = PaperCluster("A"), PaperCluster("B")
-        self.sides = {"A": self.a, "B": self.b}
-        clusters_of(self.a, self.b)
-        for name in ("t0", "t1"):
-            self.a.topics[name] = Topic(name, dice.choice((1, 1, 2)))
-        if self.file.both:
-            self.b.topics["t0"] = Topic("t0", 1)
-        preserve = dice.random() < 0.6
-        self.parts = [self._open(flow, preserve=preserve) for flow in self.flows]
-        self.readers = [Reader(f"g-steady{i}") for i in range(2)]
-        self.wild = [f"g-wild{i}" for i in range(3)]
-        self.put: dict[tuple[str, str, Place], int] = {}  # where the mirror has put a group last, on which cluster
-        self.emitted: dict[tuple[str, Place], set[Record]] = {}  # what a group had read, by its last checkpoint
-        self.emitted_at: dict[tuple[str, Place], int] = {}  # and where that puts it
-        self.touched: set[Place] = set()  # places of which something was removed or made anew, or written by others
-        self.is_planned = False  # whether the flow is halted
-        self.trouble = 0.0  # how often a question about a group fails
-        self.races, self.is_racing = 0, False
-        self.verb = ""
-        self.counts: Counter[str] = Counter()
+        super().__init__(seed)
         for cluster in self.sides.values():
             cluster.meanwhile = self._meanwhile
-            cluster.may_fail = lambda: dice.random() < self.trouble
-            cluster.commits = functools.partial(self.note_commit, cluster)
-            cluster.deletes = functools.partial(self.note_delete, cluster)
-            cluster.appends = functools.partial(self.note_append, cluster)
-
-    def _open(self, flow: FlowConfig, *, preserve: bool) -> FlowOnPaper:
-        source, target = self.sides[flow.source.alias], self.sides[flow.target.alias]
-        return FlowOnPaper(self, flow, PaperCopy(flow, source, target, self.dice, preserve=preserve))
-
-    def copy_of(self, flow: FlowConfig | str) -> PaperCopy:
-        alias = flow if isinstance(flow, str) else flow.source.alias
-        return next(part.copy for part in self.parts if part.flow.source.alias == alias)
+            cluster.may_fail = lambda: self.dice.random() < self.trouble
 
     # -- what happens
 
@@ -257,7 +132,7 @@ class Story:
     def read(self) -> None:
         reader = self.dice.choice(self.readers)
         cluster = self.sides[reader.side]
-        places = self._places_on(cluster)
+        places = self.places_on(cluster)
         if places and not self._group(cluster, reader.name).members:
             self._read(reader, self.dice.choice(places), self.dice.randint(1, 6))
 
@@ -274,7 +149,7 @@ class Story:
     def commit(self) -> None:
         """A group that is reset, or reads on, on either side."""
         cluster = self.dice.choice([self.a, self.a, self.b])
-        places = self._places_on(cluster)
+        places = self.places_on(cluster)
         if places:
             place = self.dice.choice(places)
             log = cluster.log(place)
@@ -283,6 +158,18 @@ class Story:
             at = self.dice.randint(max(0, log.start - 1), log.end + (self.dice.random() < 0.05))
             self._group(cluster, name).offsets[place] = Committed(at)
 
+    def commit_again(self) -> None:
+        """A group that has a place already: it is reset, or has read on there."""
+        cluster = self.dice.choice([self.a, self.a, self.b])
+        known = [
+            (name, place) for name in self.wild if name in cluster.groups for place in cluster.groups[name].offsets
+        ]
+        if known:
+            name, place = self.dice.choice(known)
+            log, group = cluster.log(place), cluster.groups[name]
+            assert log is not None
+            group.offsets[place] = Committed(self.dice.randint(log.start, log.end))
+
     def forget_offset(self) -> None:
         cluster, name = self.dice.choice((self.a, self.b)), self.dice.choice(self.wild)
         if name in cluster.groups and (offsets := cluster.groups[name].offsets):
@@ -290,7 +177,10 @@ class Story:
 
     def delete_group(self) -> None:
         if self.dice.random() < 0.4:
-            self.dice.choice((self.a, self.b)).groups.pop(self.dice.choice(self.wild), None)
+            cluster = self.dice.choice((self.a, self.a, self.b))
+            cluster.groups.pop(
+                self.dice.choice([name for name in self.wild if name in cluster.groups] or self.wild), None
+            )
 
     def join(self) -> None:
         cluster, name = self.dice.choice((self.a, self.b)), self.dice.choice(self.wild)
@@ -306,7 +196,7 @@ class Story:
         part.copy.make_topics()
         self.races, self.trouble = self.dice.choice((0, 0, 2, 4)), self.dice.choice((0.0, 0.0, 0.0, 0.2))
         self.is_racing, self.verb = bool(self.races), "round"
-        is_calm, before = not self.races and not self.trouble, _offsets(part.copy.target)
+        is_calm, before = not self.races and not self.trouble, all_offsets(part.copy.target)
         try:
             part.round()
         finally:
@@ -328,12 +218,13 @@ class Story:
         if is_settled and not copy.halt:
             for part in self.parts:
                 part.copy.catch_up()
+        is_settled = is_settled and all(part.copy.is_written for part in self.parts)
         order = Order(wait_s=0, force=self.dice.random() < 0.3, dry_run=self.dice.random() < 0.1)
-        before = _offsets(self.b)
+        before = all_offsets(self.b)
         report = self._command("failover", order, is_away=is_away)
         assert not (report.is_whole and self._lacking()), f"nothing is missing, it says, but {self._lacking()}"
         if order.dry_run or report.problem:
-            assert _offsets(self.b) == before, "nothing was to be changed"
+            assert all_offsets(self.b) == before, "nothing was to be changed"
         else:
             self._check_moves(report, self.b, is_settled=is_settled)
             self._move_readers("B")
@@ -344,10 +235,10 @@ class Story:
         for part in self.parts[1:]:
             part.copy.catch_up()
         order = Order(wait_s=0, force=self.dice.random() < 0.5, dry_run=self.dice.random() < 0.1)
-        before = _offsets(self.a)
+        before = all_offsets(self.a)
         report = self._command("failback", order, is_away=False)
         if order.dry_run or (report.problem and not report.moves):
-            assert _offsets(self.a) == before, "nothing was to be changed"
+            assert all_offsets(self.a) == before, "nothing was to be changed"
         else:
             self._check_moves(report, self.a, is_settled=all(part.copy.is_written for part in self.parts))
         if not copy.halt:
@@ -368,149 +259,6 @@ class Story:
         for reader in self.readers:
             reader.side = side
 
-    # -- what must hold
-
-    def note_commit(self, cluster: PaperCluster, group: str, place: Place, after: int) -> None:
-        """The mirror commits: nothing is passed over, and nothing that was read comes again."""
-        log = cluster.log(place)
-        assert log is not None
-        key = (cluster.address.alias, group, place)
-        before, end = cluster.committed(group, place), cluster.told_ends.get(place, log.end)
-        said = f"{self.verb} of {key} from {before} to {after}, in {log.start}..{end}"
-        read = self.emitted.get((group, place), set()) if self.verb == "away" else self._read_elsewhere(cluster, group)
-        self._check_place(said, log, log.start if before is None or before > log.end else before, after, end, read)
-        assert after >= min(cluster.told_starts.get(place, 0), log.end), f"before the first record: {said}"
-        if before is not None and before > after:
-            assert self.file.rewind and before in (self.put.get(key), self.emitted_at.get((group, place))), said
-        if place[0] != MERGED and self.verb != "away" and not self.is_racing:
-            again = [r for r in find_repeated(log.seen(), after, read) if self._is_known(r)]
-            assert not again, f"again {again}: {said}"
-        self.put[key] = after
-        self.counts["commits"] += 1
-
-    def _check_place(self, said: str, log: Log, before: int, after: int, end: int, read: set[Record]) -> None:
-        assert 0 <= after <= end, f"behind the end: {said}"
-        living = self._living()
-        skipped = [r for r in find_skipped(log.seen(), before, after, read) if r.topic_id in living]
-        assert not skipped, f"skipped {skipped}: {said}"
-
-    def note_append(self, cluster: PaperCluster, name: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """Checkpoints: who goes by them skips nothing, either."""
-        if not name.endswith("checkpoints.internal"):
-            return
-        for record in records:
-            found = parse_record(*record)
-            assert found is not None
-            place = (found.topic, found.partition)
-            log = cluster.log(place)
-            if log is None:  # it was deleted just now
-                continue
-            read = self._read_elsewhere(cluster, found.group)
-            said = f"{self.verb}: {found} in {log.start}..{log.end}"
-            self._check_place(said, log, 0, found.downstream_offset, cluster.told_ends.get(place, log.end), read)
-            self.emitted[found.group, place] = read
-            self.emitted_at[found.group, place] = found.downstream_offset
-            self.counts["checkpoints"] += 1
-
-    def note_delete(self, cluster: PaperCluster, group: str) -> None:
-        """With its source: only what the mirror itself has made of it, and if somebody has deleted it there."""
-        alias = cluster.address.alias
-        other = self.a if cluster is self.b else self.b
-        known = cluster.groups[group]
-        assert group not in other.groups and not known.members and self.file.deletes
-        assert group not in other.ended, f"{group} ended with its topics"
-        for place, at in known.offsets.items():
-            assert at.offset in (self.put.get((alias, group, place)), self.emitted_at.get((group, place)))
-        self.counts["deleted with its source"] += 1
-
-    def _read_elsewhere(self, cluster: PaperCluster, group: str) -> set[Record]:
-        """What it had read on the other cluster, by the places that it had committed when that was asked last."""
-        other = self.a if cluster is self.b else self.b
-        return read_by(other, other.told.get(group, {}))
-
-    def _is_known(self, record: Record) -> bool:
-        """Whether progress tells of the record: what is not written down yet counts as not copied yet."""
-        for part in self.parts:
-            for topic in part.copy.source.topics.values():
-                if topic.topic_id == record.topic_id:
-                    known = part.copy.progress.written.get((topic.name, record.partition))
-                    return known is not None and known.source_id == topic.topic_id and record.offset < known.next_offset
-        return False
-
-    def _living(self) -> set[str]:
-        return {topic.topic_id for side in self.sides.values() for topic in side.topics.values()}
-
-    def _lacking(self) -> list[Record]:
-        """What stands on A, and never stood on B."""
-        copy = self.parts[0].copy
-        found = []
-        for place, remote, _ in copy.places():
-            here, there = self.a.log(place), self.b.log(remote)
-            assert here is not None and there is not None
-            known = set(there.was)
-            found += [record for _, record in here.seen() if record not in known]
-        return found
-
-    def _check_round(self, part: FlowOnPaper, before: Mapping[tuple[str, Place], int]) -> None:
-        """After a round that nothing disturbs, idle groups stand exactly where they belong, or further."""
-        copy = part.copy
-        for place, remote, is_shared in copy.places():
-            known, log, there = copy.progress.written.get(place), copy.source.log(place), copy.target.log(remote)
-            assert log is not None and there is not None
-            if is_shared or known is None or {place, remote} & self.touched or place in copy.facts:
-                continue
-            for name, group in copy.source.groups.items():
-                at = group.offsets.get(place)
-                is_busy = name in copy.target.groups and copy.target.groups[name].members
-                if at is not None and at.offset <= min(known.next_offset, log.end) and not is_busy:
-                    self._check_exact(copy.target, name, remote, at.offset, before.get((name, remote)))
-
-    def _check_exact(self, cluster: PaperCluster, group: str, place: Place, at: int, before: int | None) -> None:
-        log, now = cluster.log(place), cluster.committed(group, place)
-        assert log is not None and now is not None, f"{group} was not put anywhere in {place}"
-        wanted = next((offset for offset, record in log.seen() if record.offset >= at), log.end)
-        found = next((offset for offset, _ in log.seen() if offset >= now), log.end)
-        is_left = before == now and found >= wanted
-        assert found == wanted or is_left, f"{group} of {at} stands at {now} in {place}, was at {before}"
-        self.counts["exact" if found == wanted else "further"] += 1
-
-    def _check_moves(self, report: Report, cluster: PaperCluster, *, is_settled: bool) -> None:
-        """What readers see next, where they go on."""
-        living, plain = self._living(), is_settled and not report.away and not report.missing
-        for reader in self.readers:
-            told = Told.of(report, reader.name)
-            for place in self._places_on(cluster):
-                log, at = cluster.log(place), cluster.committed(reader.name, place)
-                assert log is not None
-                said = f"{report.verb}{' away' * bool(report.away)}: {reader.name} at {at} in {place}"
-                at = log.start if at is None or at > log.end else at
-                alive = [(offset, r) for offset, r in log.seen() if r.topic_id in living]
-                skipped = find_skipped(alive, log.start, at, reader.behind)
-                assert not skipped, f"skipped {skipped}: {said}"
-                again = find_repeated(alive, at, reader.seen)
-                assert not again or told.may_repeat(place, self.merged), f"again {again}: {said}"
-                self.counts["moved" if not again else "moved, again"] += 1
-            if plain:
-                self._check_plain(told, report.verb)
-
-    def _is_written(self, row: MoveRow, verb: str) -> bool:
-        """Whether progress is known of the partition by which the row's offset is translated."""
-        is_own = "." not in row.topic
-        alias = "A" if is_own == (verb == "failover") else "B"
-        place = (row.topic, row.partition) if is_own else row.target
-        return place in self.copy_of(alias).progress.written
-
-    def _check_plain(self, told: Told, verb: str) -> None:
-        for row in told.rows:
-            places = {(row.topic, row.partition), row.target}
-            is_plain = not places & self.touched and row.target_topic
-            if is_plain and self._is_written(row, verb) and row.target not in self.merged and row.topic != MERGED:
-                assert row.is_well, row
-
-    @property
-    def merged(self) -> set[Place]:
-        return {place for side in self.sides.values() for place in self._places_on(side) if place[0] == MERGED}
-
     # -- what there is
 
     def _own(self) -> tuple[Topic, int]:
@@ -520,14 +268,11 @@ class Story:
         return topic, self.dice.randrange(len(topic.logs))
 
     def _any_log(self) -> tuple[Place, Log]:
-        places = [(side, place) for side in self.sides.values() for place in self._places_on(side)]
+        places = [(side, place) for side in self.sides.values() for place in self.places_on(side)]
         side, place = self.dice.choice(places)
         log = side.log(place)
         assert log is not None
         return place, log
-
-    def _places_on(self, cluster: PaperCluster) -> list[Place]:
-        return [(t.name, number) for t in cluster.topics.values() for number in range(len(t.logs))]
 
     def _group(self, cluster: PaperCluster, name: str) -> Group:
         cluster.ended.discard(name)
@@ -540,35 +285,6 @@ class Story:
             self.races = races
 
 
-def read_by(cluster: PaperCluster, offsets: Mapping[Place, Committed]) -> set[Record]:
-    logs = ((cluster.log(place), committed.offset) for place, committed in offsets.items())
-    return {r for log, offset in logs if log is not None and offset > 0 for r in log.was[:offset] if r is not None}
-
-
-def _offsets(cluster: PaperCluster) -> dict[tuple[str, Place], int]:
-    return {(name, place): at.offset for name, group in cluster.groups.items() for place, at in group.offsets.items()}
-
-
-RACING = ("produce", "copy", "copy", "write", "write", "tell_late", "trim", "compact", "recreate", "write_beside")
-STEPS = (
-    *["produce"] * 4,
-    "leave_hole",
-    *["copy"] * 5,
-    *["write"] * 2,
-    "tell_late",
-    "kill",
-    "trim",
-    "compact",
-    "recreate",
-    "write_beside",
-    *["read"] * 4,
-    *["commit"] * 3,
-    "forget_offset",
-    "delete_group",
-    "join",
-    *["round"] * 5,
-    "switch",
-)
 _current: list[Story] = []
 
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import random
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from sparkmirror.control import switch
 from sparkmirror.control.switch import Order, Switch
 from sparkmirror.control.switch_report import Report
 from sparkmirror.embedded import KafkaCluster
+from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.group_offsets import fetch_group_offsets
 from tests.conftest import Pair
 from tests.consumers.log_book import LogBook, Place, Record, Seen
 from tests.consumers.model import Told, find_repeated, find_skipped
@@ -29,6 +29,7 @@ from tests.support.flows import only_flow, write_flow
 from tests.support.group_members import committed
 from tests.support.group_rounds import KEYS, Groups
 from tests.support.kafka_client import DEADLINE_S, await_condition
+from tests.support.leases import address
 from tests.support.local_mirror import LocalMirror
 
 Offsets = dict[str, dict[Place, int]]
@@ -110,14 +111,19 @@ class World:
     def kill_broker(self) -> None:
         cluster = self.dice.choice((self.pair.a, self.pair.b))
         self.counts["broker killed"] += 1
-        cluster.brokers[0].kill()
+        self._kill(cluster)
         self._start_again(cluster)
+
+    def _kill(self, cluster: KafkaCluster) -> None:
+        self.admins.pop(cluster.bootstrap_servers)
+        cluster.brokers[0].kill()
 
     def _start_again(self, cluster: KafkaCluster) -> None:
         """Until all has a leader again, and groups are known."""
         cluster.brokers[0].start()
         cluster.wait_ready()
         servers = cluster.bootstrap_servers
+        self.admins[servers] = AdminClient({"bootstrap.servers": servers})
 
         def is_led() -> bool:
             known = self.admins[servers].list_topics(timeout=DEADLINE_S).topics.values()
@@ -144,24 +150,14 @@ class World:
         self.books[self.target].read([life.remote for life in self.lives])
 
     def committed(self, servers: str) -> Offsets:
-        """Asked again while a broker that was started anew reads its groups."""
-        until = time.monotonic() + DEADLINE_S
-        while True:
-            try:
-                return self._ask_committed(servers)
-            except KafkaException:
-                if time.monotonic() > until:
-                    raise
-
-    def _ask_committed(self, servers: str) -> Offsets:
-        admin = self.admins[servers]
-        asked = {
-            group: admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=20)[group]
-            for life in self.lives
-            for group in life.groups
-        }
-        found = {group: answer.result(timeout=20).topic_partitions for group, answer in asked.items()}
-        return {group: {(p.topic, p.partition): p.offset for p in at if p.offset >= 0} for group, at in found.items()}
+        """Of all groups at once: librdkafka asks for one at a time, and does not survive a broker that dies."""
+        groups = [group for life in self.lives for group in life.groups]
+        found: Offsets = {}
+        with Cluster(address(servers)) as cluster:
+            for group, offsets in fetch_group_offsets(cluster, groups, deadline_s=DEADLINE_S).items():
+                assert isinstance(offsets, dict), offsets
+                found[group] = {place: at.offset for place, at in offsets.items() if at.offset >= 0}
+        return found
 
     def _check_moves(
         self,
@@ -209,7 +205,7 @@ class World:
 
     @contextlib.contextmanager
     def _without_a(self) -> Iterator[None]:
-        self.pair.a.brokers[0].kill()
+        self._kill(self.pair.a)
         try:
             yield
         finally:

@@ -27,12 +27,13 @@ from sparkmirror.control.switch_groups import (
     read_checkpoints,
     read_last_known,
     read_wanted,
+    write_back,
     write_checkpoints,
 )
 from sparkmirror.control.switch_looks import Look, look_at_copy, look_back
 from sparkmirror.control.switch_report import BESIDE, MoveRow, Report, known_lag
 from sparkmirror.control.switch_rest import await_rest
-from sparkmirror.control.translators import Proven, find_merged, open_forward, open_reverse
+from sparkmirror.control.translators import Proven, find_merged, find_remotes, open_forward, open_reverse
 from sparkmirror.control.who import who
 from sparkmirror.errors import ConfigError, ConnectionLostError
 from sparkmirror.net.cluster import Cluster
@@ -283,18 +284,23 @@ class Switch:
 
     def _with_moves(self, report: Report, wanted: Wanted, there: Cluster, *, rewind: bool) -> Report:
         is_there = there is self._target  # of places on the other side checkpoints say nothing
-        synced = read_checkpoints(self._target, self._checkpoints, wanted.rows) if is_there else None
+        synced = read_checkpoints(self._target, self._checkpoints, wanted.rows) if is_there else {}
         moves = move(there, wanted, dry_run=self._order.dry_run, synced=synced, rewind=rewind)
         gone = [g for g in self._order.groups if g not in wanted.rows and g not in wanted.failed]
         not_moved = wanted.failed | dict.fromkeys(gone, "it has committed nothing of a mirrored topic")
-        if report.verb == FAILOVER and not report.away and not self._order.dry_run:
-            self._write_checkpoints(moves)
+        if not report.away and not self._order.dry_run:
+            self._write_checkpoints(report.verb, moves)
         return replace(report, moves=moves, not_moved=not_moved, still_there=wanted.members)
 
-    def _write_checkpoints(self, moves: Sequence[MoveRow]) -> None:
-        emits = self._flow.groups.checkpoints_interval_s is not None
-        if emits and self._checkpoints in self._target.fetch_metadata().topics:
+    def _write_checkpoints(self, verb: str, moves: Sequence[MoveRow]) -> None:
+        there = self._target.fetch_metadata()
+        if self._flow.groups.checkpoints_interval_s is None or self._checkpoints not in there.topics:
+            return
+        if verb == FAILOVER:
             write_checkpoints(self._target, self._checkpoints, moves)
+        else:
+            remotes = find_remotes(self._flow, self._source.fetch_metadata(), there)
+            write_back(self._target, self._checkpoints, moves, remotes)
 
 
 def find_back(flow: FlowConfig, flows: Sequence[FlowConfig]) -> FlowConfig | None:

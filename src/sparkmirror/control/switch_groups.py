@@ -90,6 +90,7 @@ def _translate(
             metadata=committed.metadata,
             is_short=bool(answer and answer.found and not answer.found.is_exact),
             at_start=bool(answer and answer.at_start),
+            is_raised=bool(answer and answer.is_raised),
             why=answer.why if answer else "several topics go into it, and their offsets can't be told apart",
         )
 
@@ -173,16 +174,16 @@ def _known_row(found: Checkpoint, log: Bounds | None, cap: int | None, now: Answ
     return replace(row, wanted=max(lowest, log.start), is_short=found.downstream_offset > end)
 
 
-def read_checkpoints(target: Cluster, topic: str, groups: Iterable[str]) -> Synced | None:
-    """The newest of groups, by which it is told what was done with them since. None: there is no such topic."""
+def read_checkpoints(target: Cluster, topic: str, groups: Iterable[str]) -> Synced:
+    """The newest of groups, by which it is told what was done with them since. `topic` need not be there."""
     if topic not in target.fetch_metadata().topics:
-        return None
+        return {}
     checkpoints = CheckpointTopic(target, topic)
     checkpoints.read_on()
     return {group: checkpoints.last(group) for group in groups}
 
 
-def move(there: Cluster, wanted: Wanted, *, dry_run: bool, synced: Synced | None, rewind: bool) -> tuple[MoveRow, ...]:
+def move(there: Cluster, wanted: Wanted, *, dry_run: bool, synced: Synced, rewind: bool) -> tuple[MoveRow, ...]:
     """Commit what is to be committed. Rows say what became of them; groups that can't be asked about are `failed`.
 
     `synced`, `rewind`: see `judge_moves`.
@@ -202,7 +203,7 @@ def move(there: Cluster, wanted: Wanted, *, dry_run: bool, synced: Synced | None
                 before,
                 states[group],
                 there.address.alias,
-                synced=None if synced is None else synced.get(group, {}),
+                synced=synced.get(group, {}),
                 rewind=rewind,
                 has_way_back=wanted.has_way_back,
             )
@@ -228,14 +229,26 @@ def _after_commit(there: Cluster, row: MoveRow, answer: Mapping[Place, int] | Br
 
 def write_checkpoints(target: Cluster, topic: str, rows: Iterable[MoveRow]) -> None:
     """Who translates offsets by checkpoints finds the same places."""
-    checkpoints = CheckpointTopic(target, topic)
-    checkpoints.read_on()
     moved = [
         Checkpoint(row.group, *row.target, row.offset, row.wanted, row.metadata)
         for row in rows
         if row.wanted is not None and row.state in (MOVED, SHORT)
     ]
+    checkpoints = CheckpointTopic(target, topic)
+    checkpoints.read_on()
     checkpoints.write(each for each in moved if _is_news(checkpoints.last(each.group), each))
+
+
+def write_back(target: Cluster, topic: str, rows: Iterable[MoveRow], remotes: Collection[str]) -> None:
+    """Where groups stood on the target that went to the source's first record: their offset there does not tell it.
+
+    `remotes`: of topics that the flow mirrors.
+    """
+    CheckpointTopic(target, topic).write(
+        Checkpoint(row.group, row.topic, row.partition, row.wanted, row.offset, row.metadata)
+        for row in rows
+        if row.wanted is not None and row.is_raised and row.state in (MOVED, SHORT) and row.topic in remotes
+    )
 
 
 def _is_news(before: Mapping[Place, Checkpoint], now: Checkpoint) -> bool:

@@ -47,7 +47,7 @@ class MoveRow:
     """A group in one partition: from `offset` here to `wanted` there, where it had committed `before`.
 
     `is_short`: it has read records that are not there. `synced_ms`: of when the offset is, if that is not now.
-    `at_start`: see `Moved`.
+    `at_start`: see `Moved`; `is_raised`: see `Answer`.
     """
 
     group: str
@@ -60,6 +60,7 @@ class MoveRow:
     metadata: str = ""
     is_short: bool = False
     at_start: bool = False
+    is_raised: bool = False
     before: int | None = None
     synced_ms: int | None = None
     state: str = UNKNOWN
@@ -199,14 +200,13 @@ def judge_moves(
     state: GroupState,
     cluster: str,
     *,
-    synced: Mapping[Place, Checkpoint] | None,
+    synced: Mapping[Place, Checkpoint],
     rewind: bool = False,
     has_way_back: bool = False,
 ) -> list[MoveRow]:
     """One group's rows, with what is to become of each. `there`: what it has committed on the other side.
 
-    `synced`: its checkpoints, None: they are not known. `rewind`: it is to go back where it was reset; else it moves
-    forward only.
+    `synced`: its checkpoints. `rewind`: it is to go back where it was reset; else it moves forward only.
     """
     rows = [replace(row, before=there.get(row.target)) for row in rows]
     wanted = {

@@ -110,6 +110,12 @@ def find_merged(flow: FlowConfig, here: Metadata, there: Metadata) -> frozenset[
     return frozenset(pair.remote for pair in pairs if pair.is_shared)
 
 
+def find_remotes(flow: FlowConfig, here: Metadata, there: Metadata) -> frozenset[str]:
+    """Topics of the target that one topic of the source goes into."""
+    pairs = plan_topics(count_partitions(here), count_partitions(there), TopicSelector.of(flow)).pairs
+    return frozenset(pair.remote for pair in pairs if not pair.is_shared)
+
+
 def _open(
     cluster: Cluster, storage: Storage, metadata: Metadata, proven: Mapping[Place, Standing | str] | None
 ) -> MapReader:

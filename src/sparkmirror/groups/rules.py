@@ -46,6 +46,8 @@ def plan_checkpoints(
 
 
 def _is_news(before: Checkpoint | None, now: Moved, since_ms: int | None) -> bool:
+    if _was_put(before, now):
+        return False
     if before is None or now.upstream < before.upstream_offset or now.downstream != before.downstream_offset:
         return True
     return since_ms is not None and before.written_ms < since_ms
@@ -58,29 +60,27 @@ def plan_commits(
     wanted: Mapping[Place, Moved],
     *,
     rewind: bool,
-    synced: Mapping[Place, Checkpoint] | None,
+    synced: Mapping[Place, Checkpoint],
     has_way_back: bool = False,
 ) -> CommitPlan:
     """What to commit on the target for one group. `there`: what is committed there; less than 0: nothing.
 
     Who has members there is left alone. An offset moves forward, and back only with `rewind`, of a group that was reset
-    at the source. `synced`: the checkpoints by which that is told; None: they are not known.
+    at the source. `synced`: the checkpoints by which that is told.
 
     One that stands where the source's log begins may have been put there from where it is on the target: by a failback,
-    if it was used on the target, or where there is a flow back (`has_way_back`), by that. Then it stays on the target.
+    which left a checkpoint that says so, or where there is a flow back (`has_way_back`), by that. Then it stays there.
     """
     behind = {place: moved for place, moved in wanted.items() if there.get(place, -1) < moved.downstream}
     ahead = {place for place, moved in wanted.items() if there.get(place, -1) > moved.downstream}
     unread = frozenset(
         place
         for place, moved in behind.items()
-        if moved.at_start
-        and (at := there.get(place, -1)) >= 0
-        and (has_way_back or (synced is not None and _is_used(synced.get(place), at)))
+        if there.get(place, -1) >= 0 and ((has_way_back and moved.at_start) or _was_put(synced.get(place), moved))
     )
     behind = {place: moved for place, moved in behind.items() if place not in unread}
     if rewind:
-        reset = {place for place in ahead if _is_reset((synced or {}).get(place), there[place], wanted[place])}
+        reset = {place for place in ahead if _is_reset(synced.get(place), there[place], wanted[place])}
         behind |= {place: wanted[place] for place in reset}
         ahead -= reset
     if behind and state not in IDLE:
@@ -94,9 +94,10 @@ def plan_commits(
     return CommitPlan(behind)
 
 
-def _is_used(before: Checkpoint | None, there: int) -> bool:
-    """On the target it does not stand where it was put."""
-    return before is None or there != before.downstream_offset
+def _was_put(before: Checkpoint | None, now: Moved) -> bool:
+    """It stands at the source's first record, and was put there from an earlier place on the target."""
+    is_same = before is not None and before.upstream_offset == now.upstream
+    return now.at_start and before is not None and is_same and before.downstream_offset < now.downstream
 
 
 def _is_reset(before: Checkpoint | None, there: int, now: Moved) -> bool:

@@ -58,12 +58,15 @@ class Bounds(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """`found` None: `why`. `at_start`: it stands where the source's log begins."""
+    """`found` None: `why`. `at_start`: it stands where the source's log begins; `is_raised`: its place was before where
+    the target's does.
+    """
 
     place: Place
     found: Translated | None
     why: str = ""
     at_start: bool = False
+    is_raised: bool = False
 
 
 class MapReader:
@@ -346,4 +349,5 @@ def _within(
         return Answer(remote, None, UNREAD)
     if found.offset > there.end:
         return Answer(remote, Translated(there.end, is_exact=False))
-    return Answer(remote, found._replace(offset=max(found.offset, there.start)))
+    is_raised = found.offset < there.start
+    return Answer(remote, found._replace(offset=max(found.offset, there.start)), is_raised=is_raised)

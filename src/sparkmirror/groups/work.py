@@ -145,7 +145,7 @@ class GroupWorker:
         mirrored = [group for group, now in groups.items() if now]
         states = describe_groups(self._target, mirrored)
         there = fetch_group_offsets(self._target, mirrored)
-        known_by = None if isinstance(synced, SparkmirrorError) else synced
+        known_by = {} if isinstance(synced, SparkmirrorError) else synced
         commits: dict[str, dict[Place, Committed]] = {}
         failed: set[str] = set()
         for group in mirrored:
@@ -156,8 +156,7 @@ class GroupWorker:
                 reports[group] = reports[group]._replace(unsynced=why)
                 failed |= {group} if _may_pass(refused) else set()
                 continue
-            offsets = {place: found.offset for place, found in known.items()}
-            before = known_by.get(group, {}) if known_by is not None else None
+            offsets, before = {place: found.offset for place, found in known.items()}, known_by.get(group, {})
             plan = plan_commits(
                 state.state,
                 state.members,

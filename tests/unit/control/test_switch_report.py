@@ -193,17 +193,20 @@ def test_who_has_read_on_there_and_here_more_than_is_known_may_read_some_again_a
     assert not report.is_whole and replace(report, moves=(replace(judged, is_short=False),)).is_whole
 
 
-def test_who_may_have_been_put_where_the_source_begins_is_not_moved_over_what_it_has_not_read() -> None:
-    """By a failback, if it was used on the other side, or by the flow back."""
-    row, put = replace(move(50), at_start=True), {("A.t", 0): Checkpoint("g", "A.t", 0, 40, 40)}
+def test_who_was_put_where_the_source_begins_is_not_moved_over_what_it_has_not_read() -> None:
+    """By a failback, which has left a checkpoint that says so, or by the flow back."""
+    row = replace(move(50), at_start=True)
 
-    def judge(there: int, *, has_way_back: bool = False) -> MoveRow:
+    def judge(there: int, upstream: int, *, has_way_back: bool = False) -> MoveRow:
+        put = {("A.t", 0): Checkpoint("g", "A.t", 0, upstream, 40)}
         (judged,) = judge_moves([row], {("A.t", 0): there}, IDLE, "B", synced=put, has_way_back=has_way_back)
         return judged
 
-    assert (judge(45).state, judge(45).needs_commit) == (UNKNOWN, False) and "may not have read" in judge(45).why
-    assert [judge(at).state for at in (40, 50)] == [TO_MOVE, IN_PLACE]
-    assert [judge(at, has_way_back=True).state for at in (40, 50)] == [UNKNOWN, IN_PLACE]
+    unread = judge(40, row.offset)
+    assert (unread.state, unread.needs_commit) == (UNKNOWN, False) and "may not have read" in unread.why
+    assert judge(40, row.offset - 1).state == TO_MOVE
+    assert judge(50, row.offset).state == IN_PLACE
+    assert [judge(at, 0, has_way_back=True).state for at in (40, 50)] == [UNKNOWN, IN_PLACE]
 
 
 def test_whole_is_what_lacks_nothing() -> None:

@@ -71,17 +71,17 @@ def test_only_who_was_reset_at_the_source_and_not_used_since_goes_back() -> None
     assert plan_commits("Empty", 0, {T0: 25}, wanted, rewind=True, synced={}).why, "nothing tells whose offset it is"
 
 
-def test_who_may_have_been_put_where_the_source_begins_is_not_taken_over_what_only_the_source_has_lost() -> None:
+def test_who_was_put_where_the_source_begins_is_not_taken_over_what_only_the_source_has_lost() -> None:
     """It stood at 4 on the target, and the flow back or a failback has put it at 5, where the source begins."""
     put = Moved(5, 5, at_start=True)
     wanted = {T0: put, T1: Moved(20, 20)}
     stays = CommitPlan({T1: Moved(20, 20)}, f"{UNREAD} (in a.t-0)", frozenset({T0}))
     assert plan_commits("Empty", 0, {T0: 4, T1: 10}, wanted, rewind=False, synced={}, has_way_back=True) == stays
-    assert plan_commits("Empty", 0, {T0: 4, T1: 10}, wanted, rewind=False, synced=checkpoint(2, 2)) == stays
+    assert plan_commits("Empty", 0, {T0: 4, T1: 10}, wanted, rewind=False, synced=checkpoint(5, 4)) == stays
+    assert plan_checkpoints(checkpoint(5, 4), {T0: put}) == {}
     goes = CommitPlan({T0: put})
-    assert plan_commits("Empty", 0, {T0: 4}, {T0: put}, rewind=False, synced={}).unread, "it was never put there"
-    assert plan_commits("Empty", 0, {T0: 4}, {T0: put}, rewind=False, synced=None) == goes
-    assert plan_commits("Empty", 0, {T0: 4}, {T0: put}, rewind=False, synced=checkpoint(4, 4)) == goes
+    assert plan_commits("Empty", 0, {T0: 4}, {T0: put}, rewind=False, synced=checkpoint(4, 4)) == goes, "it has read 4"
     assert plan_commits("Empty", 0, {}, {T0: put}, rewind=False, synced={}, has_way_back=True) == goes, "nowhere else"
+    assert plan_checkpoints(checkpoint(4, 4), {T0: put}) == {T0: put}
     nothing = CommitPlan({})
     assert plan_commits("Empty", 0, {T0: 5}, {T0: put}, rewind=False, synced={}, has_way_back=True) == nothing
