@@ -20,6 +20,7 @@ from sparkmirror.net.offsets import EARLIEST
 from sparkmirror.offsets.internal_topic import Cursors, InternalRecord
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.committed import Committed
+from sparkmirror.topology.storage import Storage
 
 Place = tuple[str, int]
 
@@ -314,8 +315,13 @@ def connect(address: Any) -> PaperCluster:
     return _open[address.alias]
 
 
+def find_new_origins(_cluster: PaperCluster, _storage: Storage, _since: int) -> set[str]:
+    """A round is planned and done at once."""
+    return set()
+
+
 IN_PAPER: dict[str, Sequence[str]] = {
-    "groups.work": ("Cluster", "fetch_group_offsets", "commit_group_offsets", "describe_groups"),
+    "groups.work": ("Cluster", "fetch_group_offsets", "commit_group_offsets", "describe_groups", "find_new_origins"),
     "groups.translator": ("list_offsets",),
     "control.group_keeper": ("Cluster", "list_groups"),
     "control.group_deletes": ("fetch_group_offsets", "describe_groups", "delete_groups"),
@@ -343,6 +349,7 @@ def on_paper(more: Mapping[str, Any]) -> Iterator[None]:
         for each in (list_offsets, fetch_group_offsets, commit_group_offsets, describe_groups, list_groups)
     }
     stands["delete_groups"] = delete_groups
+    stands["find_new_origins"] = find_new_origins
     with contextlib.ExitStack() as stack:
         for module, names in IN_PAPER.items():
             for name in names:

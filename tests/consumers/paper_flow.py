@@ -103,6 +103,6 @@ class FlowOnPaper:
 
     def round(self) -> Mapping[str, GroupReport]:
         here = self.copy.source.topics
-        self._view.landscape = SimpleNamespace(pairs=self.copy.pairs(), source_topics=list(here))
+        self._view.landscape = SimpleNamespace(pairs=self.copy.pairs(), source_topics=list(here), claims_end=0)
         self.keeper.turn(float(next(self._clock)))
         return self.keeper.reports
