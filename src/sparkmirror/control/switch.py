@@ -138,7 +138,7 @@ class Switch:
             other = other_way(self._flow, self._flows)
             translator = open_forward(self._flow, self._source, self._target, here, there, other, proven)
             groups, failed = find_groups(self._source, self._flow, self._order.groups)
-            wanted = read_wanted(self._source, translator, groups, frozenset())
+            wanted = read_wanted(self._source, translator, groups, frozenset(), here)
             wanted.failed |= failed
             return wanted
 
@@ -228,7 +228,7 @@ class Switch:
             here, there = self._source.fetch_metadata(), self._target.fetch_metadata()
             translator = open_reverse(self._flow, self._source, self._target, here, there, back, proven)
             groups, failed = find_groups(self._target, self._flow, self._order.groups)
-            wanted = read_wanted(self._target, translator, groups, find_merged(self._flow, here, there))
+            wanted = read_wanted(self._target, translator, groups, find_merged(self._flow, here, there), there)
             wanted.failed |= failed
             return wanted
 

@@ -14,10 +14,11 @@ from sparkmirror.errors import BrokerError
 from sparkmirror.groups.rules import Moved, plan_checkpoints
 from sparkmirror.groups.translator import Answer, Bounds, Translator
 from sparkmirror.groups.work import NOTHING_OF, Synced
-from sparkmirror.net.cluster import Cluster
+from sparkmirror.net.cluster import Cluster, Metadata
 from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets, why_uncommitted
 from sparkmirror.net.groups import GroupState, describe_groups, list_groups
 from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
+from sparkmirror.net.topics import topic_ids
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.offsets.group_marks import GroupMarksTopic, Marks
@@ -56,11 +57,16 @@ def find_groups(cluster: Cluster, flow: FlowConfig, only: Sequence[str]) -> tupl
     return list(choose_groups(listing, wanted)), failed | unsupported_groups(listing, wanted)
 
 
-def read_wanted(here: Cluster, translator: Translator, groups: Sequence[str], merged: frozenset[str]) -> Wanted:
-    """Of what they have committed here. `merged`: topics in which the offsets of several stand."""
+def read_wanted(
+    here: Cluster, translator: Translator, groups: Sequence[str], merged: frozenset[str], known: Metadata
+) -> Wanted:
+    """Of what they have committed here. `merged`: topics in which the offsets of several stand. `known`: what there was
+    here before that is asked.
+    """
     wanted = Wanted(has_way_back=translator.has_way_back)
     found = fetch_group_offsets(here, groups, require_stable=True)
-    translator.look({place for offsets in found.values() if isinstance(offsets, dict) for place in offsets})
+    places = {place for offsets in found.values() if isinstance(offsets, dict) for place in offsets}
+    translator.look(places, topic_ids(known.topics.values()))
     for group, offsets in found.items():
         if isinstance(offsets, BrokerError):
             wanted.failed[group] = str(offsets)

@@ -6,7 +6,7 @@
 
 They are asked in an order, so that what is said holds whatever happens meanwhile:
 
-    1  ids of the topics        as in 4, or one was made anew in between
+    1  ids of the topics        as in 4, or one was made anew in between; those of the source before its groups
     2  the target's bounds      before progress: that a partition is translated is written before anything is appended,
                                 so one that is equal by 3 was equal up to here
        the source's bounds      a partition that is empty by then has nothing below the target's end
@@ -170,8 +170,10 @@ class Translator:
         ] = {}  # of places that are merged, the partitions that hold or held records
         self._anew: dict[str, str] = {}  # source topics of which one side has changed while it was looked at
 
-    def look(self, places: Iterable[Place]) -> None:
-        """Ask all that will be asked for, at once, in the order above."""
+    def look(self, places: Iterable[Place], known: Mapping[str, str] | None = None) -> None:
+        """Ask all that will be asked for, at once, in the order above. `known`: ids of the source's topics, from
+        before it was asked what groups have committed there.
+        """
         remotes = {place: remote for place in places if (remote := self._names.target_place(place))}
         merged = self._find_merged({topic for topic, _ in remotes.values()})
         here, there = _Side(self._source, {*remotes, *merged}), _Side(self._target, remotes.values())
@@ -189,6 +191,10 @@ class Translator:
                 ("target", there, self._target_ids, remote[0]),
             )
             if side.ids.get(topic) != ids.get(topic)
+        } | {
+            place[0]: MADE_ANEW.format("source")
+            for place in remotes
+            if known is not None and known.get(place[0]) != self._source_ids.get(place[0])
         }
         self.origins = {}
         for place, remote in merged.items():

@@ -13,6 +13,7 @@ from sparkmirror.groups.translator import Answer, MapReader, Translator
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.group_offsets import commit_group_offsets, fetch_group_offsets, why_uncommitted
 from sparkmirror.net.groups import GroupState, describe_groups
+from sparkmirror.net.topics import topic_ids
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.offsets.claims import find_new_origins
@@ -44,11 +45,12 @@ class GroupWorker:
 
     def run(self, task: GroupTask) -> list[GroupReport]:
         """A report of each group. SparkmirrorError: nothing could be done for any of them."""
+        ids = topic_ids(self._source.fetch_metadata().topics.values())
         found = fetch_group_offsets(self._source, task.groups)
         reports = {group: GroupReport(group) for group in task.groups}
         groups: dict[str, Group] = {}
         answers, origins, copied = self._look(
-            task, [offsets for offsets in found.values() if isinstance(offsets, dict)]
+            task, [offsets for offsets in found.values() if isinstance(offsets, dict)], ids
         )
         for group, offsets in found.items():
             if isinstance(offsets, BrokerError):
@@ -71,12 +73,12 @@ class GroupWorker:
         return {group: self._checkpoints.last(group) for group in groups}
 
     def _look(
-        self, task: GroupTask, found: Sequence[Mapping[Place, Committed]]
+        self, task: GroupTask, found: Sequence[Mapping[Place, Committed]], ids: Mapping[str, str]
     ) -> tuple[Answers, Origins, Mapping[Place, str]]:
         """Also the ids of topics that are still those that were mirrored, by the places of groups in them."""
         translator = self._open(task)
         places = {place for offsets in found for place in offsets}
-        translator.look(places)
+        translator.look(places, ids)
         copied = {place: id_ for place in places if (id_ := translator.copied_id(place))}
         committed = ((place, c.offset) for offsets in found for place, c in offsets.items() if c.offset >= 0)
         answers = translator.translate_all(committed)
