@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sparkmirror.control.discovery import pick_leaders
+from sparkmirror.net import ends_watch
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.ends_watch import EndsWatch
 from tests.conftest import Pair
@@ -10,7 +13,10 @@ from tests.support.kafka_client import await_condition, create_topic, delete_top
 from tests.support.leases import address
 
 
-def test_a_record_and_a_topic_that_goes_are_noticed_once_each(pair: Pair, topic: str) -> None:
+def test_a_record_and_a_topic_that_goes_are_noticed_once_each(
+    pair: Pair, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ends_watch, "LOG_S", 0.0)
     create_topic(pair.target, topic, 3)
     with Cluster(address(pair.target)) as cluster:
         watch = EndsWatch(cluster)
@@ -25,3 +31,14 @@ def test_a_record_and_a_topic_that_goes_are_noticed_once_each(pair: Pair, topic:
         assert not watch.have_moved(), "these are the same"
         delete_topic(pair.target, topic)
         assert watch.have_moved()
+
+
+def test_many_logs_are_asked_for_less_often(pair: Pair, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    create_topic(pair.target, topic, 3)
+    with Cluster(address(pair.target)) as cluster:
+        watch = EndsWatch(cluster)
+        watch.look_at(pick_leaders(cluster.fetch_metadata([topic]), [(topic, p) for p in range(3)]))
+        monkeypatch.setattr(ends_watch, "LOG_S", 1000.0)
+        assert watch.have_moved(), "it knew nothing of them"
+        produce(pair.target, topic, [{"value": b"one", "partition": 2}])
+        assert not watch.have_moved(), "it does not ask yet"
