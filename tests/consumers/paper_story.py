@@ -252,6 +252,8 @@ class Story(Witness):
                 report = command.failover() if verb == "failover" else command.failback()
         finally:
             self.a.away, self.verb = False, ""
+        goes_on = order.force or order.dry_run or is_away
+        assert goes_on or report.problem or not report.missing, f"it went on without {report.missing}"
         self.counts[f"{verb}{' away' * is_away}{' done' * (not report.problem)}"] += 1
         return report
 
