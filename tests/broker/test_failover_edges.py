@@ -313,3 +313,27 @@ def test_who_was_put_at_the_sources_first_record_goes_back_to_where_it_was(
     commit(pair.source, topic, {(topic, 0): 6})
     assert states(run_failover(flow, AT_ONCE)) == [MOVED], "it has read on there"
     assert committed(pair.target, topic, [(topic, 0)]) == {(topic, 0): 6}
+
+
+def test_without_the_source_checkpoints_of_a_merged_topic_that_was_made_anew_move_nobody(
+    pair: Pair, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of such a place the target alone can't tell where a group stands: its marks tell which topic it was in."""
+    monkeypatch.setattr(switch, "TRIES_S", 0.0)
+    merged, group = f"{topic}-all", f"{topic}-group"
+    create_topic(pair.source, topic, 1)
+    write(pair.source, topic, 10)
+    commit(pair.source, group, {(topic, 0): 5})
+    keys = KEYS | {"groups": group, "topics.map": f"{topic}.*:{merged}"}
+    with mirroring(write_flow(tmp_path, pair.source, pair.target, topic, keys)) as mirror, groups_of(mirror) as groups:
+        mirror.await_topics(1)
+        mirror.catch_up(topic)
+        groups.round()
+    assert committed(pair.target, group, [(merged, 0)]) == {(merged, 0): 5}
+    delete_topic(pair.target, merged)
+    await_condition(lambda: merged not in topics(pair.target), "its end")
+    create_topic(pair.target, merged, 1)
+    write(pair.target, merged, 8)
+    report = run_failover(without_source(mirror.flow), AT_ONCE)
+    assert states(report) == [UNKNOWN] and "made anew since its checkpoint" in report.moves[0].why
+    assert committed(pair.target, group, [(merged, 0)]) == {(merged, 0): OFFSET_INVALID}

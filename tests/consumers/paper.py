@@ -114,6 +114,7 @@ class PaperCluster:
         self.internal: dict[str, Internal] = {}
         self.groups: dict[str, Group] = {}
         self.ended: set[str] = set()  # groups that ended with their topics
+        self.deleted: set[str] = set()  # groups that their owner has deleted
         self.away = False
         self.told: dict[str, list[tuple[Log, int]]] = {}
         self.told_starts: dict[Place, int] = {}

@@ -178,9 +178,9 @@ class Story(Witness):
     def delete_group(self) -> None:
         if self.dice.random() < 0.4:
             cluster = self.dice.choice((self.a, self.a, self.b))
-            cluster.groups.pop(
-                self.dice.choice([name for name in self.wild if name in cluster.groups] or self.wild), None
-            )
+            gone = self.dice.choice([name for name in self.wild if name in cluster.groups] or self.wild)
+            cluster.groups.pop(gone, None)
+            cluster.deleted.add(gone)
 
     def join(self) -> None:
         cluster, name = self.dice.choice((self.a, self.b)), self.dice.choice(self.wild)
@@ -198,7 +198,7 @@ class Story(Witness):
         self.is_racing, self.verb = bool(self.races), "round"
         is_calm, before = not self.races and not self.trouble, all_offsets(part.copy.target)
         try:
-            part.round()
+            part.copy.source.deleted.difference_update(part.round())  # it was seen again
         finally:
             self.races, self.trouble, self.is_racing, self.verb = 0, 0.0, False, ""
         if is_calm:
@@ -252,6 +252,8 @@ class Story(Witness):
                 report = command.failover() if verb == "failover" else command.failback()
         finally:
             self.a.away, self.verb = False, ""
+        goes_on = order.force or order.dry_run or is_away
+        assert goes_on or report.problem or not report.missing, f"it went on without {report.missing}"
         self.counts[f"{verb}{' away' * is_away}{' done' * (not report.problem)}"] += 1
         return report
 

@@ -25,6 +25,8 @@ BROKERS = {
     "log.cleaner.backoff.ms": "50",
     "log.segment.delete.delay.ms": "100",
     "producer.id.expiration.check.interval.ms": "1000",
+    "broker.session.timeout.ms": "3000",  # a broker that was killed is let in again only then
+    "broker.heartbeat.interval.ms": "500",
 }
 
 

@@ -27,6 +27,7 @@ from sparkmirror.topology.choose import choose_group_filter
 from sparkmirror.topology.storage import Storage
 
 Place = tuple[str, int]
+MADE_ANEW_SINCE = "the target topic was deleted and made anew since"
 
 
 @dataclass(slots=True)
@@ -147,11 +148,21 @@ def read_last_known(
     storage = Storage.of(flow)
     marks = GroupMarksTopic(target, storage).read() if storage.status in metadata.topics else Marks()
     seen_ms = {group: marks.checkpointed_ms(group) for group in marks.groups}
+    ids = topic_ids(metadata.topics.values())
+    anew = {
+        group: {topic for topic, id_ in mark.remotes if topic in ids and ids[topic] != id_}
+        for group, mark in marks.groups.items()
+    }
     return Wanted(
         {
             group: [
-                _known_row(found, bounds.get(place), caps.get(place), view.ask(found), seen_ms.get(group, 0))
+                replace(row, wanted=None, why=f"{MADE_ANEW_SINCE} its checkpoint was written")
+                if place[0] in anew.get(group, ())
+                else row
                 for place, found in sorted(checkpoints.last(group).items())
+                for row in [
+                    _known_row(found, bounds.get(place), caps.get(place), view.ask(found), seen_ms.get(group, 0))
+                ]
             ]
             for group in groups
         }

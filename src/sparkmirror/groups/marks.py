@@ -32,7 +32,11 @@ def mark_round(before: Marks, round_: Round, reports: Iterable[GroupReport], lef
         if round_.sync:
             mark = mark._replace(sync=_deed(mark.sync, report.why_unsynced, rounds.sync_ms, round_))
         if report.mirrored:
-            mark = mark._replace(cluster=round_.cluster, topics=tuple((t, id_) for t, id_ in report.topics))
+            mark = mark._replace(
+                cluster=round_.cluster,
+                topics=tuple((topic, id_) for topic, id_ in report.topics),
+                remotes=tuple(sorted((dict(mark.remotes) | dict(report.remotes)).items())),
+            )
         groups[report.group] = mark
     return Marks(
         LastRounds(

@@ -58,7 +58,8 @@ class GroupReport(NamedTuple):
 
     `mirrored`: partitions of it that are mirrored; `lagging`: of those, where it has read more than was copied yet.
     `unknown`: what can't be told of where it stands, `unkept`: why checkpoints are missing, `unsynced`: commits.
-    `topics`: source topics in which it stands, with their ids, as far as they are those that were mirrored.
+    `topics`: source topics in which it stands, with their ids, as far as they are those that were mirrored; `remotes`:
+    topics of the target in which it has a place, with theirs.
     """
 
     group: str
@@ -70,6 +71,7 @@ class GroupReport(NamedTuple):
     unkept: str = ""
     unsynced: str = ""
     topics: tuple[tuple[str, str], ...] = ()
+    remotes: tuple[tuple[str, str], ...] = ()
 
     @property
     def why(self) -> str:

@@ -203,6 +203,11 @@ class Translator:
                 self.origins.setdefault(remote, set()).add(place)
 
     @property
+    def target_ids(self) -> Mapping[str, str]:
+        """Of the target's topics that were looked for, as they were at last."""
+        return self._target_ids
+
+    @property
     def has_way_back(self) -> bool:
         """Whether a flow brings groups of the target back to the source."""
         return self._backward is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from sparkmirror.errors import BrokerError, SparkmirrorError
 from sparkmirror.groups.rules import Moved, plan_checkpoints, plan_commits
@@ -29,6 +30,17 @@ MERGED_SINCE = "another topic was merged into the same one just now"
 NOTHING_OF = "it has committed nothing of {}-{}, whose records stand in {}-{}, too"
 
 
+class _Look(NamedTuple):
+    """`copied`: ids of source topics that are still those that were mirrored, by the places of groups in them; `ids`:
+    of the target's topics.
+    """
+
+    answers: Answers
+    origins: Origins
+    copied: Mapping[Place, str]
+    ids: Mapping[str, str]
+
+
 class GroupWorker:
     """What is kept from round to round: connections, and what was read of internal topics. One task at a time."""
 
@@ -49,15 +61,15 @@ class GroupWorker:
         found = fetch_group_offsets(self._source, task.groups)
         reports = {group: GroupReport(group) for group in task.groups}
         groups: dict[str, Group] = {}
-        answers, origins, copied = self._look(
-            task, [offsets for offsets in found.values() if isinstance(offsets, dict)], ids
-        )
+        look = self._look(task, [offsets for offsets in found.values() if isinstance(offsets, dict)], ids)
         for group, offsets in found.items():
             if isinstance(offsets, BrokerError):
                 reports[group] = GroupReport(group, unknown=str(offsets))
             else:
-                groups[group], report = move_group(group, offsets, answers, origins)
-                reports[group] = report._replace(topics=_topics_of(offsets, copied))
+                groups[group], report = move_group(group, offsets, look.answers, look.origins)
+                reports[group] = report._replace(
+                    topics=_topics_of(offsets, look.copied), remotes=_remotes_of(groups[group], look.ids)
+                )
         is_asked = task.emit or task.rewind or any(m.at_start for now in groups.values() for m in now.values())
         synced = self._try_to_read(groups) if is_asked else {}
         held = self._sync(groups, reports, task, synced) if task.sync else set()
@@ -72,10 +84,7 @@ class GroupWorker:
             return error
         return {group: self._checkpoints.last(group) for group in groups}
 
-    def _look(
-        self, task: GroupTask, found: Sequence[Mapping[Place, Committed]], ids: Mapping[str, str]
-    ) -> tuple[Answers, Origins, Mapping[Place, str]]:
-        """Also the ids of topics that are still those that were mirrored, by the places of groups in them."""
+    def _look(self, task: GroupTask, found: Sequence[Mapping[Place, Committed]], ids: Mapping[str, str]) -> _Look:
         translator = self._open(task)
         places = {place for offsets in found for place in offsets}
         translator.look(places, ids)
@@ -88,7 +97,7 @@ class GroupWorker:
                 for asked, answer in answers.items()
                 if asked[0][0] in task.names.shares
             }
-        return answers, translator.origins, copied
+        return _Look(answers, translator.origins, copied, translator.target_ids)
 
     def _are_more_merged(self, task: GroupTask) -> bool:
         """Whether topics that this task does not know of may have records where others are merged: each is claimed
@@ -214,6 +223,10 @@ def move_group(
 def _topics_of(offsets: Mapping[Place, Committed], copied: Mapping[Place, str]) -> tuple[tuple[str, str], ...]:
     ids = {place[0]: copied[place] for place, committed in offsets.items() if committed.offset >= 0 and place in copied}
     return tuple(sorted(ids.items()))
+
+
+def _remotes_of(now: Group, ids: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted({topic: ids[topic] for topic, _ in now if topic in ids}.items()))
 
 
 def _first_of(reasons: Mapping[Place, str]) -> str:

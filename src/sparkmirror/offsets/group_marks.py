@@ -4,7 +4,7 @@
     value  {"checkpoint":1769853600000,"sync":1769853600000,"seconds":0.4}     <- the last rounds, of all groups
     key    {"sparkmirror":"group","source":"a","group":"g"}
     value  {"checkpoint":[1769853600000,""],"sync":[0,"the group is Stable on the target, with 1 members"],
-            "cluster":"Mk…","topics":{"orders":"5d…"}}                         <- where it was found, and stood
+            "cluster":"Mk…","topics":{"orders":"5d…"},"remotes":{"a.orders":"77…"}}      <- where it was found, and put
     value  none                                                                <- there is no such group any more
 
 A round that finds all as it was says so for all groups at once; a group's own record is written when there is news of
@@ -34,13 +34,15 @@ class Deed(NamedTuple):
 
 class GroupMark(NamedTuple):
     """`cluster`: the id of the source cluster where it was last found; empty where that is not said. `topics`: the
-    mirrored topics in which it stood there, with their ids.
+    mirrored topics in which it stood there, with their ids; `remotes`: topics of the target for which it ever had a
+    place, with the ids that they had then.
     """
 
     checkpoint: Deed = Deed()
     sync: Deed = Deed()
     cluster: str = ""
     topics: tuple[tuple[str, str], ...] = ()
+    remotes: tuple[tuple[str, str], ...] = ()
 
     @property
     def why(self) -> str:
@@ -79,7 +81,9 @@ def encode_rounds(source: str, rounds: LastRounds) -> tuple[bytes, bytes]:
 
 
 def encode_group(source: str, group: str, mark: GroupMark | None) -> tuple[bytes, bytes | None]:
-    value = None if mark is None else _dump(mark._asdict() | {"topics": dict(mark.topics)})
+    value = (
+        None if mark is None else _dump(mark._asdict() | {"topics": dict(mark.topics), "remotes": dict(mark.remotes)})
+    )
     return _dump({"sparkmirror": GROUP, "source": source, "group": group}), value
 
 
@@ -94,8 +98,11 @@ def note_record(marks: Marks, source: str, key: bytes | None, value: bytes | Non
             marks.rounds = LastRounds(int(said["checkpoint"]), int(said["sync"]), float(said["seconds"]))
         elif where["sparkmirror"] == GROUP and said:
             deeds = _deed(*said["checkpoint"]), _deed(*said["sync"])
-            topics = tuple((str(topic), str(id_)) for topic, id_ in said.get("topics", {}).items())
-            marks.groups[str(where["group"])] = GroupMark(*deeds, str(said.get("cluster", "")), topics)
+            topics, remotes = (
+                tuple((str(topic), str(id_)) for topic, id_ in said.get(key, {}).items())
+                for key in ("topics", "remotes")
+            )
+            marks.groups[str(where["group"])] = GroupMark(*deeds, str(said.get("cluster", "")), topics, remotes)
         elif where["sparkmirror"] == GROUP:
             marks.groups.pop(str(where["group"]), None)
     except UNREADABLE:

@@ -89,3 +89,14 @@ def test_records_say_the_same_in_any_order_of_rounds_and_groups() -> None:
     assert other == Marks(), "of another flow"
     note_record(found, "a", *encode_group("a", "g", None))
     assert found.groups == {}
+
+
+def test_it_is_kept_in_which_topics_a_group_stood_and_for_which_it_ever_had_a_place() -> None:
+    """A group has no place in a topic that was made anew, and its checkpoint is one of the old topic."""
+    first = WELL._replace(topics=(("t", "1"), ("u", "2")), remotes=(("a.t", "7"), ("a.u", "8")))
+    later = WELL._replace(topics=(("u", "3"),), remotes=(("a.u", "9"),))
+    mark = rounds(first, later).groups["g"]
+    assert dict(mark.topics) == {"u": "3"} and dict(mark.remotes) == {"a.t": "7", "a.u": "9"}
+    found = Marks()
+    note_record(found, "a", *encode_group("a", "g", mark))
+    assert found.groups == {"g": mark}
