@@ -48,7 +48,7 @@ def test_what_is_well_passes_and_nothing_is_made(pair: Pair, topic: str, tmp_pat
     verdicts = examined(file)
     assert troubles(verdicts) == {}
     of_clusters = {"reach", "names", "versions", "clock"}
-    of_flows = {"topics", "partitions", "mirrormaker", "rights", "replicas", "sizes", "producers"}
+    of_flows = {"topics", "partitions", "start", "mirrormaker", "rights", "replicas", "sizes", "producers"}
     assert {v.check for v in verdicts if v.about == "B"} == of_clusters
     assert {v.check for v in verdicts if v.about == f"{alias}->B"} == of_flows
     assert {v.check for v in verdicts if v.about == f"B->{alias}"} == {"rights", "replicas"}, "it emits heartbeats"
