@@ -19,7 +19,7 @@ put exactly.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -57,7 +57,3 @@ class Told:
         here = [row for row in self.rows if row.target == place]
         is_well = bool(here) and all(row.is_well for row in here)
         return self.is_named or self.is_away or place in merged or not is_well
-
-
-def states_of(report: Report, groups: Sequence[str]) -> dict[str, set[str]]:
-    return {group: {row.state for row in report.moves if row.group == group} for group in groups}
