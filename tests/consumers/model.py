@@ -8,6 +8,7 @@ before the places that it has committed itself; to commit an earlier place says 
     repeats   no record behind that place has been read by the group, but what README and the guides say:
 
               merged      several partitions in one: it goes to the first of its places
+              lagging     it has read more than was copied, or than progress tells of: it waits at the end of that
               away        the source can't be asked: what it has read there since its last checkpoint
               named       the report says why it could not be put where it belongs (any row that is not `is_well`)
               left        no move at all: it has members there, has been used there, or was reset and `rewind` is off
