@@ -8,6 +8,7 @@ before the places that it has committed itself; to commit an earlier place says 
     repeats   no record behind that place has been read by the group, but what README and the guides say:
 
               merged      several partitions in one: it goes to the first of its places
+              lagging     it has read more than was copied, or than progress tells of: it waits at the end of that
               away        the source can't be asked: what it has read there since its last checkpoint
               named       the report says why it could not be put where it belongs (any row that is not `is_well`)
               left        no move at all: it has members there, has been used there, or was reset and `rewind` is off
@@ -19,7 +20,7 @@ put exactly.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -57,7 +58,3 @@ class Told:
         here = [row for row in self.rows if row.target == place]
         is_well = bool(here) and all(row.is_well for row in here)
         return self.is_named or self.is_away or place in merged or not is_well
-
-
-def states_of(report: Report, groups: Sequence[str]) -> dict[str, set[str]]:
-    return {group: {row.state for row in report.moves if row.group == group} for group in groups}
