@@ -121,9 +121,11 @@ class Witness:
 
     def note_delete(self, cluster: PaperCluster, group: str) -> None:
         """With its source: only what the mirror itself has made of it, and if somebody has deleted it there."""
+        known = cluster.groups.get(group)
+        if known is None:  # it ended just now
+            return
         alias = cluster.address.alias
         other = self.a if cluster is self.b else self.b
-        known = cluster.groups[group]
         assert group not in other.groups and not known.members and self.file.deletes
         assert group not in other.ended or group in other.deleted, f"{group} ended with its topics"
         for place, at in known.offsets.items():

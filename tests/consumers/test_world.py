@@ -18,7 +18,7 @@ from tests.support.group_members import committed
 from tests.support.kafka_client import create_topic
 
 SEED = int(os.environ.get("SEED", "1"))
-LIVES, STEPS = 6, 4
+LIVES, STEPS = 4, 3
 # The cleaner looks all the time, and a group's end is soon known.
 BROKERS = {
     "group.initial.rebalance.delay.ms": "0",

@@ -34,9 +34,10 @@ def mark_round(before: Marks, round_: Round, reports: Iterable[GroupReport], lef
         if report.mirrored:
             mark = mark._replace(
                 cluster=round_.cluster,
-                topics=tuple((topic, id_) for topic, id_ in report.topics),
                 remotes=tuple(sorted((dict(mark.remotes) | dict(report.remotes)).items())),
             )
+        if report.topics:  # also where none of them gives it a place
+            mark = mark._replace(topics=tuple((topic, id_) for topic, id_ in report.topics))
         groups[report.group] = mark
     return Marks(
         LastRounds(

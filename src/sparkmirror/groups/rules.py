@@ -36,13 +36,23 @@ class CommitPlan(NamedTuple):
 
 
 def plan_checkpoints(
-    before: Mapping[Place, Checkpoint], now: Mapping[Place, Moved], written_since_ms: int | None = None
+    before: Mapping[Place, Checkpoint],
+    now: Mapping[Place, Moved],
+    written_since_ms: int | None = None,
+    *,
+    has_way_back: bool = False,
 ) -> dict[Place, Moved]:
     """By remote place, what is not said by the checkpoints before, or was said so long ago that it may expire.
+    Of a group that may have been put at the source's first record (see `plan_commits`) no later place is said.
 
     A checkpoint goes back with the group, and with the target's log: one that was made anew has other offsets.
     """
-    return {place: moved for place, moved in now.items() if _is_news(before.get(place), moved, written_since_ms)}
+    return {
+        place: moved
+        for place, moved in now.items()
+        if _is_news(before.get(place), moved, written_since_ms)
+        and not (has_way_back and moved.at_start and _is_later(before.get(place), moved))
+    }
 
 
 def _is_news(before: Checkpoint | None, now: Moved, since_ms: int | None) -> bool:
@@ -94,10 +104,14 @@ def plan_commits(
     return CommitPlan(behind)
 
 
+def _is_later(before: Checkpoint | None, now: Moved) -> bool:
+    return before is not None and before.downstream_offset < now.downstream
+
+
 def _was_put(before: Checkpoint | None, now: Moved) -> bool:
     """It stands at the source's first record, and was put there from an earlier place on the target."""
     is_same = before is not None and before.upstream_offset == now.upstream
-    return now.at_start and before is not None and is_same and before.downstream_offset < now.downstream
+    return now.at_start and is_same and _is_later(before, now)
 
 
 def _is_reset(before: Checkpoint | None, there: int, now: Moved) -> bool:

@@ -136,7 +136,7 @@ class GroupWorker:
         again_ms = None if task.emit_again_ms is None else int(time.time() * 1000) - task.emit_again_ms
         due = []
         for group, now in groups.items():
-            news = plan_checkpoints(synced[group], now, again_ms)
+            news = plan_checkpoints(synced[group], now, again_ms, has_way_back=self._backward is not None)
             due += [Checkpoint(group, *place, m.upstream, m.downstream, m.metadata) for place, m in news.items()]
             reports[group] = reports[group]._replace(emitted=len(news))
         self._checkpoints.write(due)

@@ -96,6 +96,8 @@ def test_it_is_kept_in_which_topics_a_group_stood_and_for_which_it_ever_had_a_pl
     first = WELL._replace(topics=(("t", "1"), ("u", "2")), remotes=(("a.t", "7"), ("a.u", "8")))
     later = WELL._replace(topics=(("u", "3"),), remotes=(("a.u", "9"),))
     mark = rounds(first, later).groups["g"]
+    nowhere = GroupReport("g", unknown="it has committed nothing of t-0", topics=(("t", "4"),))
+    assert rounds(first, nowhere).groups["g"].topics == (("t", "4"),)
     assert dict(mark.topics) == {"u": "3"} and dict(mark.remotes) == {"a.t": "7", "a.u": "9"}
     found = Marks()
     note_record(found, "a", *encode_group("a", "g", mark))

@@ -83,5 +83,6 @@ def test_who_was_put_where_the_source_begins_is_not_taken_over_what_only_the_sou
     assert plan_commits("Empty", 0, {T0: 4}, {T0: put}, rewind=False, synced=checkpoint(4, 4)) == goes, "it has read 4"
     assert plan_commits("Empty", 0, {}, {T0: put}, rewind=False, synced={}, has_way_back=True) == goes, "nowhere else"
     assert plan_checkpoints(checkpoint(4, 4), {T0: put}) == {T0: put}
+    assert plan_checkpoints(checkpoint(4, 4), {T0: put}, has_way_back=True) == {}
     nothing = CommitPlan({})
     assert plan_commits("Empty", 0, {T0: 5}, {T0: put}, rewind=False, synced={}, has_way_back=True) == nothing
