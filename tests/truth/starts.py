@@ -89,7 +89,7 @@ class Rival(OfStart):
     """A MirrorMaker 2 runs on the flow."""
 
     name, row = "MirrorMaker 2 runs", "a MirrorMaker 2 still mirrors A->B"
-    cause = r"a MirrorMaker 2 still mirrors A->B \(1 worker in group A-mm2 of cluster B\)"
+    cause = r"a MirrorMaker 2 still mirrors A->B \(connector MirrorSourceConnector in group A-mm2 of cluster B\)"
     cure = r"stop it"
     must = FAILING | {FILE: Must("waiting"), STATUS: Must("running|not running")} | told_by(plan=Must("refused"))
 
