@@ -21,7 +21,7 @@ from sparkmirror.net.offsets import EARLIEST, LATEST, list_offsets
 from sparkmirror.net.topics import topic_ids
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
-from sparkmirror.offsets.group_marks import GroupMarksTopic, Marks
+from sparkmirror.offsets.group_marks import GroupMarksTopic, Marks, ids_of
 from sparkmirror.protocol.committed import Committed
 from sparkmirror.topology.choose import choose_group_filter
 from sparkmirror.topology.storage import Storage
@@ -150,14 +150,14 @@ def read_last_known(
     seen_ms = {group: marks.checkpointed_ms(group) for group in marks.groups}
     ids = topic_ids(metadata.topics.values())
     anew = {
-        group: {topic for topic, id_ in mark.remotes if topic in ids and ids[topic] != id_}
+        group: {place for place, id_ in ids_of(mark.remotes).items() if ids.get(place[0], id_) != id_}
         for group, mark in marks.groups.items()
     }
     return Wanted(
         {
             group: [
                 replace(row, wanted=None, why=f"{MADE_ANEW_SINCE} its checkpoint was written")
-                if place[0] in anew.get(group, ())
+                if place in anew.get(group, ())
                 else row
                 for place, found in sorted(checkpoints.last(group).items())
                 for row in [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sparkmirror.groups.task import GroupReport
-from sparkmirror.offsets.group_marks import Deed, GroupMark, LastRounds, Marks
+from sparkmirror.offsets.group_marks import Deed, GroupMark, LastRounds, Marks, ids_of, remotes_of
 
 
 class Round(NamedTuple):
@@ -34,7 +34,7 @@ def mark_round(before: Marks, round_: Round, reports: Iterable[GroupReport], lef
         if report.mirrored:
             mark = mark._replace(
                 cluster=round_.cluster,
-                remotes=tuple(sorted((dict(mark.remotes) | dict(report.remotes)).items())),
+                remotes=remotes_of(ids_of(mark.remotes) | ids_of(report.remotes)),
             )
         if report.topics:  # also where none of them gives it a place
             mark = mark._replace(topics=tuple((topic, id_) for topic, id_ in report.topics))

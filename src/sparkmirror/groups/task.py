@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sparkmirror.groups.names import Names
 from sparkmirror.net.address import ClusterAddress, read_address, to_fields
+from sparkmirror.offsets.group_marks import Remotes
 from sparkmirror.topology.storage import Storage
 
 
@@ -59,7 +60,7 @@ class GroupReport(NamedTuple):
     `mirrored`: partitions of it that are mirrored; `lagging`: of those, where it has read more than was copied yet.
     `unknown`: what can't be told of where it stands, `unkept`: why checkpoints are missing, `unsynced`: commits.
     `topics`: source topics in which it stands, with their ids, as far as they are those that were mirrored; `remotes`:
-    topics of the target in which it has a place, with theirs.
+    topics of the target, with theirs, and the partitions in which it has a place.
     """
 
     group: str
@@ -71,7 +72,7 @@ class GroupReport(NamedTuple):
     unkept: str = ""
     unsynced: str = ""
     topics: tuple[tuple[str, str], ...] = ()
-    remotes: tuple[tuple[str, str], ...] = ()
+    remotes: Remotes = ()
 
     @property
     def why(self) -> str:

@@ -18,6 +18,7 @@ from sparkmirror.net.topics import topic_ids
 from sparkmirror.offsets.checkpoint_topic import CheckpointTopic
 from sparkmirror.offsets.checkpoints import Checkpoint
 from sparkmirror.offsets.claims import find_new_origins
+from sparkmirror.offsets.group_marks import Remotes, remotes_of
 from sparkmirror.protocol import codes
 from sparkmirror.protocol.committed import Committed
 
@@ -225,8 +226,8 @@ def _topics_of(offsets: Mapping[Place, Committed], copied: Mapping[Place, str]) 
     return tuple(sorted(ids.items()))
 
 
-def _remotes_of(now: Group, ids: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted({topic: ids[topic] for topic, _ in now if topic in ids}.items()))
+def _remotes_of(now: Group, ids: Mapping[str, str]) -> Remotes:
+    return remotes_of({place: ids[place[0]] for place in now if place[0] in ids})
 
 
 def _first_of(reasons: Mapping[Place, str]) -> str:

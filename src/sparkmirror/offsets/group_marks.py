@@ -4,7 +4,8 @@
     value  {"checkpoint":1769853600000,"sync":1769853600000,"seconds":0.4}     <- the last rounds, of all groups
     key    {"sparkmirror":"group","source":"a","group":"g"}
     value  {"checkpoint":[1769853600000,""],"sync":[0,"the group is Stable on the target, with 1 members"],
-            "cluster":"Mk…","topics":{"orders":"5d…"},"remotes":{"a.orders":"77…"}}      <- where it was found, and put
+            "cluster":"Mk…","topics":{"orders":"5d…"},
+            "remotes":{"a.orders":{"77…":[0,1]}}}                              <- where it was found, and put
     value  none                                                                <- there is no such group any more
 
 A round that finds all as it was says so for all groups at once; a group's own record is written when there is news of
@@ -25,6 +26,22 @@ from sparkmirror.topology.storage import Storage
 ROUND, GROUP = "groups", "group"
 
 
+Remotes = tuple[tuple[str, str, tuple[int, ...]], ...]  # topic, its id, partitions
+Place = tuple[str, int]
+
+
+def remotes_of(ids: Mapping[Place, str]) -> Remotes:
+    """`ids`: of the topics of places."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for (topic, partition), id_ in sorted(ids.items()):
+        found.setdefault((topic, id_), []).append(partition)
+    return tuple((topic, id_, tuple(partitions)) for (topic, id_), partitions in found.items())
+
+
+def ids_of(remotes: Remotes) -> dict[Place, str]:
+    return {(topic, partition): id_ for topic, id_, partitions in remotes for partition in partitions}
+
+
 class Deed(NamedTuple):
     """`why` empty: done at `at_ms` and in each round since. Else what keeps it from being done since then; 0: ever."""
 
@@ -34,7 +51,7 @@ class Deed(NamedTuple):
 
 class GroupMark(NamedTuple):
     """`cluster`: the id of the source cluster where it was last found; empty where that is not said. `topics`: the
-    mirrored topics in which it stood there, with their ids; `remotes`: topics of the target for which it ever had a
+    mirrored topics in which it stood there, with their ids; `remotes`: topics of the target in which it ever had a
     place, with the ids that they had then.
     """
 
@@ -42,7 +59,7 @@ class GroupMark(NamedTuple):
     sync: Deed = Deed()
     cluster: str = ""
     topics: tuple[tuple[str, str], ...] = ()
-    remotes: tuple[tuple[str, str], ...] = ()
+    remotes: Remotes = ()
 
     @property
     def why(self) -> str:
@@ -82,9 +99,18 @@ def encode_rounds(source: str, rounds: LastRounds) -> tuple[bytes, bytes]:
 
 def encode_group(source: str, group: str, mark: GroupMark | None) -> tuple[bytes, bytes | None]:
     value = (
-        None if mark is None else _dump(mark._asdict() | {"topics": dict(mark.topics), "remotes": dict(mark.remotes)})
+        None
+        if mark is None
+        else _dump(mark._asdict() | {"topics": dict(mark.topics), "remotes": _by_topic(mark.remotes)})
     )
     return _dump({"sparkmirror": GROUP, "source": source, "group": group}), value
+
+
+def _by_topic(remotes: Remotes) -> dict[str, dict[str, tuple[int, ...]]]:
+    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    for topic, id_, partitions in remotes:
+        found.setdefault(topic, {})[id_] = partitions
+    return found
 
 
 def note_record(marks: Marks, source: str, key: bytes | None, value: bytes | None) -> None:
@@ -98,9 +124,11 @@ def note_record(marks: Marks, source: str, key: bytes | None, value: bytes | Non
             marks.rounds = LastRounds(int(said["checkpoint"]), int(said["sync"]), float(said["seconds"]))
         elif where["sparkmirror"] == GROUP and said:
             deeds = _deed(*said["checkpoint"]), _deed(*said["sync"])
-            topics, remotes = (
-                tuple((str(topic), str(id_)) for topic, id_ in said.get(key, {}).items())
-                for key in ("topics", "remotes")
+            topics = tuple((str(topic), str(id_)) for topic, id_ in said.get("topics", {}).items())
+            remotes = tuple(
+                (str(topic), str(id_), tuple(map(int, partitions)))
+                for topic, ids in said.get("remotes", {}).items()
+                for id_, partitions in ids.items()
             )
             marks.groups[str(where["group"])] = GroupMark(*deeds, str(said.get("cluster", "")), topics, remotes)
         elif where["sparkmirror"] == GROUP:

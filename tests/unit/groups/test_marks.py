@@ -93,12 +93,16 @@ def test_records_say_the_same_in_any_order_of_rounds_and_groups() -> None:
 
 def test_it_is_kept_in_which_topics_a_group_stood_and_for_which_it_ever_had_a_place() -> None:
     """A group has no place in a topic that was made anew, and its checkpoint is one of the old topic."""
-    first = WELL._replace(topics=(("t", "1"), ("u", "2")), remotes=(("a.t", "7"), ("a.u", "8")))
-    later = WELL._replace(topics=(("u", "3"),), remotes=(("a.u", "9"),))
+    first = WELL._replace(topics=(("t", "1"), ("u", "2")), remotes=(("a.t", "7", (0,)), ("a.u", "8", (0, 1))))
+    later = WELL._replace(topics=(("u", "3"),), remotes=(("a.u", "9", (1,)),))
     mark = rounds(first, later).groups["g"]
     nowhere = GroupReport("g", unknown="it has committed nothing of t-0", topics=(("t", "4"),))
     assert rounds(first, nowhere).groups["g"].topics == (("t", "4"),)
-    assert dict(mark.topics) == {"u": "3"} and dict(mark.remotes) == {"a.t": "7", "a.u": "9"}
+    assert dict(mark.topics) == {"u": "3"} and mark.remotes == (
+        ("a.t", "7", (0,)),
+        ("a.u", "8", (0,)),
+        ("a.u", "9", (1,)),
+    )
     found = Marks()
     note_record(found, "a", *encode_group("a", "g", mark))
     assert found.groups == {"g": mark}
