@@ -4,7 +4,8 @@
     value  {"checkpoint":1769853600000,"sync":1769853600000,"seconds":0.4}     <- the last rounds, of all groups
     key    {"sparkmirror":"group","source":"a","group":"g"}
     value  {"checkpoint":[1769853600000,""],"sync":[0,"the group is Stable on the target, with 1 members"],
-            "cluster":"Mk…","topics":{"orders":"5d…"},"remotes":{"a.orders":{"77…":[0,1]}}}      <- where it was found, and put
+            "cluster":"Mk…","topics":{"orders":"5d…"},                         <- where it was found, and stood
+            "remotes":{"a.orders":{"77…":[0,1]}}}                              <- where it had places on the target
     value  none                                                                <- there is no such group any more
 
 A round that finds all as it was says so for all groups at once; a group's own record is written when there is news of
