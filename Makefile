@@ -23,7 +23,7 @@ $(READY): requirements/dev.txt pyproject.toml
 	@set -o pipefail; $(PIP) --require-hashes -r requirements/dev.txt | $(PROGRESS)
 	@set -o pipefail; $(PIP) --no-deps --no-build-isolation --no-index -e . | $(PROGRESS)
 	@echo "Compiling kernels ..."
-	@$(BIN)/python -m sparkmirror.batch.warm
+	@$(BIN)/python -m sparkmirror.copy.lane.warm
 	@touch $(READY)
 
 demo: setup

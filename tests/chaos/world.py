@@ -60,6 +60,7 @@ OF_BROKERS = {
 }
 OF_MIRROR = {
     "tasks.max": "3",
+    "tasks.min": "2",  # so their number changes
     "lease.seconds": str(LEASE_S),
     "refresh.topics.interval.seconds": "1",
     "sync.topic.acls.enabled": "false",

@@ -29,6 +29,7 @@ def test_a_stopped_worker_holds_up_its_own_partitions_alone_and_not_for_long(
     extra = {
         "lease.seconds": f"{LEASE_S:g}",
         "tasks.max": str(TASKS),
+        "tasks.min": str(TASKS),
         "emit.heartbeats.enabled": "false",
         "emit.checkpoints.enabled": "false",  # a task of consumer groups would be counted, too
     }

@@ -10,7 +10,7 @@ from sparkmirror.embedded import QUICK_FAILOVER, KafkaCluster, start_clusters
 from tests.support.kafka_client import assert_same, await_condition, create_topic, produce, read_all, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
 
-REPLICATED = {"replication.factor": "3", "offset.storage.replication.factor": "3", "tasks.max": "3"}
+REPLICATED = {"replication.factor": "3", "offset.storage.replication.factor": "3", "tasks.max": "3", "tasks.min": "3"}
 
 
 @pytest.mark.timeout(420)

@@ -51,6 +51,7 @@ def test_two_executors_share_the_tasks_and_a_killed_one_s_partitions_move(
         "spark.ui.enabled": "true",
         "lease.seconds": str(LEASE_S),
         "tasks.max": "4",
+        "tasks.min": "4",
     }
     with MirrorProcess(properties(pair.source, pair.target, topic, extra)) as mirror:
         ui = SparkUi(mirror)
@@ -93,7 +94,13 @@ def test_what_slots_are_left_are_used_at_once(
     """An executor that vanishes without a word is given up by Spark after 15 to 20 s."""
     create_topic(pair.source, topic, 4)
     remote = f"{topic[-6:]}.{topic}"
-    extra = {"spark.master": standalone.url, **ON_LOOPBACK, "lease.seconds": str(LEASE_S), "tasks.max": "4"}
+    extra = {
+        "spark.master": standalone.url,
+        **ON_LOOPBACK,
+        "lease.seconds": str(LEASE_S),
+        "tasks.max": "4",
+        "tasks.min": "4",
+    }
     text = properties(pair.source, pair.target, topic, extra, alias=topic[-6:])
 
     def copy_on_each() -> list[int]:
@@ -151,7 +158,13 @@ def test_a_single_core_is_a_single_slot(pair: Pair, topic: str, tmp_path: Path) 
     remote = f"{topic[-6:]}.{topic}"
     try:
         cluster.start(1, cores=1)
-        extra = {"spark.master": cluster.url, **ON_LOOPBACK, "lease.seconds": str(LEASE_S), "tasks.max": "4"}
+        extra = {
+            "spark.master": cluster.url,
+            **ON_LOOPBACK,
+            "lease.seconds": str(LEASE_S),
+            "tasks.max": "4",
+            "tasks.min": "4",
+        }
         extra |= {"sync.group.offsets.enabled": "false", "emit.checkpoints.enabled": "false"}
         text = properties(pair.source, pair.target, topic, extra, alias=topic[-6:])
         with MirrorProcess(text), plain_load(pair.source, topic, 4, age_ms=0, pause_s=0.05):

@@ -49,6 +49,7 @@ def test_two_flows_in_two_slots_and_groups_on_time(pair: Pair, topic: str, two_s
         "replication.factor": "1",
         "offset.storage.replication.factor": "1",
         "tasks.max": "2",
+        "tasks.min": "2",
         "lease.seconds": str(LEASE_S),
         "emit.checkpoints.interval.seconds": str(INTERVAL_S),
         "sync.group.offsets.interval.seconds": str(INTERVAL_S),

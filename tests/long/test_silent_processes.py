@@ -47,7 +47,12 @@ def test_a_process_that_stands_still_for_a_while_loses_and_doubles_nothing(
 ) -> None:
     create_topic(pair.source, topic, TASKS)
     remote = f"{topic[-6:]}.{topic}"
-    extra = {"lease.seconds": f"{LEASE_S:g}", "tasks.max": str(TASKS), "emit.heartbeats.enabled": "false"}
+    extra = {
+        "lease.seconds": f"{LEASE_S:g}",
+        "tasks.max": str(TASKS),
+        "tasks.min": str(TASKS),
+        "emit.heartbeats.enabled": "false",
+    }
     with MirrorProcess(properties(pair.source, pair.target, topic, extra, alias=topic[-6:])) as mirror:
         with plain_load(pair.source, topic, TASKS, age_ms=0, pause_s=0.03):
             await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) > 100, "it", 150)

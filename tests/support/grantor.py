@@ -51,7 +51,7 @@ class LocalGrantor:
     def fileno(self) -> int:
         return self._ear.fileno()
 
-    def ask(self) -> None:
+    def ask(self, load: float | None = None) -> None:
         return
 
     def hear(self) -> Word | None:

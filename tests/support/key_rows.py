@@ -83,6 +83,7 @@ ROWS: tuple[KeyRow, ...] = (
     _list("topics", lambda f: f.topics, (".*",)),
     _list("topics.exclude", lambda f: f.topics_exclude, (r"mm2.*\.internal", r".*\.replica", "__.*")),
     _text("topic.filter.class", lambda f: f.topic_filter_class, MIRROR + "DefaultTopicFilter"),
+    KeyRow("tasks.min", lambda f: f.tasks_min, 1, ("4", 4), ("2", 2), "0"),
     KeyRow("tasks.max", lambda f: f.tasks_max, 1, ("4", 4), ("auto", None), "0"),
     KeyRow("replication.factor", lambda f: f.replication_factor, 2, ("3", 3), ("source", None), "0"),
     _switch("refresh.topics.enabled", lambda f: f.refresh_topics, True),
@@ -173,6 +174,7 @@ ROWS: tuple[KeyRow, ...] = (
     _words("on.divergence", lambda f: f.on_divergence, "fail", ("continue", "continue"), ("fail", "fail")),
     KeyRow("open.transaction.warn.seconds", lambda f: f.open_transaction_warn_s, 60.0, ("7", 7.0), ("2", 2.0), "0"),
     _switch("sync.log.start.enabled", lambda f: f.sync_log_start, False),
+    KeyRow("latency.target.ms", lambda f: f.latency_ms, 4, ("9", 9), ("1", 1), "0"),
     KeyRow("throttle.bytes.per.second", lambda f: f.bytes_per_second, None, ("9", 9), ("-1", None), "-2"),
     _words("pipeline.path", lambda f: f.path, "auto", ("records", "records"), ("batches", "batches")),
     # clients

@@ -35,6 +35,7 @@ OF_BROKERS = {"producer.id.expiration.check.interval.ms": "1000", "broker.sessio
 OF_MIRROR = {
     "lease.seconds": str(LEASE_S),
     "tasks.max": "2",
+    "tasks.min": "2",
     "sync.topic.acls.enabled": "false",
     "emit.heartbeats.enabled": "false",
     "heartbeats.replication.enabled": "false",

@@ -61,7 +61,7 @@ def rewrite_records(data: Bytes, sections: Table, *, keep_first: int, keep_end: 
     runs = np.empty((64, _RUN_COLUMNS), np.int64)
     while True:
         out = np.empty(size + records * _LONGEST_GROWTH + len(runs) * HEADER_BYTES, np.uint8)
-        error, used = _rewrite(data, sections, keep_first, keep_end, limit, out, runs)
+        error, used = rewrite_sections(data, sections, keep_first, keep_end, limit, out, runs)
         if used <= len(runs):
             break
         runs = np.empty((used, _RUN_COLUMNS), np.int64)
@@ -88,7 +88,7 @@ def _measure(sections: Table) -> tuple[int, int]:
 
 
 @kernel
-def _rewrite(
+def rewrite_sections(
     data: Bytes, sections: Table, keep_first: int, keep_end: int, limit: int, out: Bytes, runs: Table
 ) -> tuple[int, int]:
     """Fill `out` and `runs`; answers an error and the runs (needed, if more than there are)."""

@@ -107,7 +107,7 @@ def scan_batches(
     rows = np.empty((max(16, len(data) // 256), COLUMNS), np.int64)
     stop = _ANY_OFFSET if stop_at is None else stop_at
     while True:
-        error, used, end, epoch, at = _walk(
+        error, used, end, epoch, at = walk_batches(
             data, position, high_watermark, stop, pids, firsts, known, others, largest, rows
         )
         if used <= len(rows):
@@ -118,7 +118,7 @@ def scan_batches(
         raise BadBatchError(at, _MEANINGS[error], 0 if error == BACKWARDS else at)
     rows = rows[:used]
     parts = np.empty((used, PART_COLUMNS), np.int64)
-    return Scan(rows, parts[: _group(rows, merge_bytes, parts)], end, epoch)
+    return Scan(rows, parts[: group_rows(rows, merge_bytes, parts)], end, epoch)
 
 
 @kernel
@@ -131,7 +131,7 @@ def big_endian(data: Bytes, at: int, size: int) -> int:
 
 
 @kernel
-def _walk(
+def walk_batches(
     data: Bytes,
     position: int,
     high_watermark: int,
@@ -258,7 +258,7 @@ def _marker_type(data: Bytes, at: int, end: int) -> int:
 
 
 @kernel
-def _group(rows: Table, merge_bytes: int, parts: Table) -> int:
+def group_rows(rows: Table, merge_bytes: int, parts: Table) -> int:
     """Join neighbours of one codec up to `merge_bytes`: small batches, and what is rewritten anyway."""
     used = 0
     taken = 0

@@ -1,7 +1,4 @@
-"""Compiles the kernels that the copy uses, or loads them from the cache: seconds that must not fall into a copy.
-
-As a program it compiles those of a comparison, too, which a mirror does not load.
-"""
+"""Compiles the kernels that the copy uses, or loads them from the cache: seconds that must not fall into a copy."""
 
 from __future__ import annotations
 
@@ -35,8 +32,3 @@ def _one_batch() -> Bytes:
     # One record: length, attributes, both deltas, no key, no value, no headers.
     one = memoryview(bytearray(HEADER_BYTES) + b"\x0c\0\0\0\1\1\0")
     return np.frombuffer(seal(Run(0, 1, 0, 0, one), 0, -1, -1, -1), np.uint8)
-
-
-if __name__ == "__main__":
-    warm_up()
-    warm_up_comparison()

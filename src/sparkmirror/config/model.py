@@ -49,6 +49,8 @@ class FlowConfig:
     topic_filter_class: str
     # None: chosen by partitions and free slots.
     tasks_max: int | None
+    # As many leases as the traffic asks for, and at least so many, but no more than the most.
+    tasks_min: int
     # Of new remote topics (None: as the source topic's), and of our own internal topics; -1 is the broker's default.
     replication_factor: int | None
     internal_replication_factor: int
@@ -65,6 +67,8 @@ class FlowConfig:
     # A transaction at the source that holds the copy up so long is said.
     open_transaction_warn_s: float
     sync_log_start: bool
+    # So long records of a steady flow may be gathered.
+    latency_ms: int
     # None: as fast as it goes.
     bytes_per_second: int | None
     read_committed: bool

@@ -138,7 +138,7 @@ class Mirror:
         self._news.clear()
         assert self._desk is not None and self._rounds is not None
         self._rounds.look_at_slots()
-        leases = self._planner.plan(self._desk.next_number, self._hints(), self._rounds.tasks_of)
+        leases = self._planner.plan(self._desk.next_number, self._hints(), self._rounds.leases_of)
         if leases:
             self._rounds.run(leases)
         else:

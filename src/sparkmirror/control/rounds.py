@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from sparkmirror.control.demand import Demand
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.copy.lease import Lease
@@ -68,7 +69,8 @@ class Rounds:
         self._tend = tend
         self._news = news
         self._slots = 0
-        self._planned_tasks = 0
+        self._demands = {keeper.flow.name: Demand() for keeper in keepers}
+        self._planned_leases = 0
         self._round: Round | None = None
         self._has_begun = False
         self._last_news = self._busy_since = self._began_at = time.monotonic()
@@ -97,6 +99,17 @@ class Rounds:
         share = max(1, slots // len(self._keepers))
         return min(keeper.flow.tasks_max or share, share)
 
+    def leases_of(self, keeper: FlowKeeper) -> int:
+        """As many of these as its traffic asks for; all, of a run that has an end."""
+        most = self.tasks_of(keeper)
+        wanted = max(keeper.flow.tasks_min, self._demands[keeper.flow.name].leases)
+        return most if self._has_goal else min(most, wanted)
+
+    def _look_at_demand(self) -> None:
+        for keeper in self._keepers:
+            loads = self._desk.loads(keeper.flow.name)
+            self._demands[keeper.flow.name].note(loads, self.tasks_of(keeper), time.monotonic())
+
     def look_at_slots(self) -> None:
         if not self._local_slots:
             self._slots = self._count_slots()
@@ -106,7 +119,7 @@ class Rounds:
     def run(self, leases: Sequence[Lease]) -> None:
         """Give a round and stay with it until the next is due."""
         began = self._began_at = time.monotonic()
-        self._planned_tasks = self._all_tasks
+        self._planned_leases = self._all_leases
         is_short = self._is_short(2 * len(leases))
         is_settled = self._round is not None and self._round.places == {p for lease in leases for p in lease.places}
         self._round = current = self._desk.publish(leases, at_once=is_short)
@@ -116,7 +129,7 @@ class Rounds:
         for keeper in self._keepers:
             keeper.write_progress_soon()
         lead_s = 0.0 if is_short else min(LEAD_S, self.lease_s / 2)  # no slot in which the next could wait
-        self._watch(current, current.ended, self.lease_s - lead_s)
+        self._watch(current, lambda: current.ended() or self._is_outgrown(current), self.lease_s - lead_s)
         if is_settled and not (is_short and self._has_groups) and not self._has_goal:
             wants_next = functools.partial(self._wants_next, current)
             self._watch(current, wants_next, (CALM_LEASES - 1) * self.lease_s)
@@ -132,7 +145,9 @@ class Rounds:
             self._await(lambda: self._is_over(current, current.going), 1.0)
             late_s = time.monotonic() - began
             self._make_room(current, late_s)
-            if self._all_tasks < len(current.states) or (late_s >= start_s and not self._is_short(1)):
+            if sum(map(self.tasks_of, self._keepers)) < len(current.states) or (
+                late_s >= start_s and not self._is_short(1)
+            ):
                 return False
             if time.monotonic() >= warn_at:
                 warn_at += FIRST_START_S
@@ -147,8 +162,8 @@ class Rounds:
             self._desk.recall(before=current.number)
 
     @property
-    def _all_tasks(self) -> int:
-        return sum(self.tasks_of(keeper) for keeper in self._keepers)
+    def _all_leases(self) -> int:
+        return sum(self.leases_of(keeper) for keeper in self._keepers)
 
     def _is_short(self, tasks: int) -> bool:
         """Tasks that wait for their turn would hold the slots that others need: groups, and each other."""
@@ -160,10 +175,14 @@ class Rounds:
             return True
         if any(self._ledger.troubled(k.flow.name) for k in self._keepers if k.view.is_active and not k.flow.by_rows):
             return True
-        if self._all_tasks > self._planned_tasks and len(current.places) > len(current.states):
+        if self._is_outgrown(current) or self._all_leases < self._planned_leases:
             return True
         busy_s = 0.0 if self.is_calm else time.monotonic() - max(self._busy_since, self._began_at)
         return busy_s >= ROUND_LEASES * self.lease_s - LEAD_S
+
+    def _is_outgrown(self, current: Round) -> bool:
+        """There are more slots, or there is more to do, and partitions enough for more leases."""
+        return self._all_leases > self._planned_leases and len(current.places) > len(current.states)
 
     def _watch(self, current: Round, done: Callable[[], bool], seconds: float) -> None:
         """Until it is over; tending to the rest meanwhile."""
@@ -175,6 +194,7 @@ class Rounds:
         self._desk.wait(over, seconds)
         self._tend()
         self.look_at_slots()
+        self._look_at_demand()
 
     def _is_over(self, current: Round, done: Callable[[], bool]) -> bool:
         """`done`, news, or a task needs help."""

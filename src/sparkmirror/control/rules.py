@@ -44,6 +44,7 @@ def _build_bounds(flow: FlowConfig) -> Bounds:
         fetch_bytes=flow.consumer.fetch_max_bytes,
         partition_bytes=flow.consumer.max_partition_fetch_bytes,
         fetch_min_bytes=flow.consumer.fetch_min_bytes,
+        latency_ms=flow.latency_ms,
         fetch_wait_ms=min((wait for wait in waits if wait is not None), default=None),
     )
 

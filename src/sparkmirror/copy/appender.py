@@ -77,7 +77,9 @@ Event = Appended | Filled | Checked
 
 
 @dataclass(frozen=True, slots=True)
-class _Batches:
+class Batches:
+    """The tag of an append: by what the broker's answer will name."""
+
     sent: dict[tuple[TopicKey, int], tuple[Cursor, Ready]]
 
 
@@ -117,6 +119,7 @@ class Appender:
         self._keeps_batches = keeps_batches  # until they are answered
         self._moved_at = 0.0
         self._timeout_s = channel.request_timeout_s * GRACE
+        self.timeout_ms = int(channel.request_timeout_s * 1000)
         self._late: Pending | None = None  # the request that was said to be late
         self._answer_bytes = 0  # of the last answer
         self._hole_until = 0.0  # a hole waits for answers, or did lately
@@ -206,8 +209,8 @@ class Appender:
                     self._holes.append((cursor, cursor.term))
         self._turn |= again
         if sent:
-            pieces = produce.encode_produce(self.version, topics, timeout_ms=int(self.channel.request_timeout_s * 1000))
-            self._send(produce.API_KEY, self.version, pieces, self.version >= produce.FLEXIBLE_FROM, _Batches(sent))
+            pieces = produce.encode_produce(self.version, topics, timeout_ms=self.timeout_ms)
+            self._send(produce.API_KEY, self.version, pieces, self.version >= produce.FLEXIBLE_FROM, Batches(sent))
 
     def _send_markers(self) -> None:
         holes = [cursor for cursor, term in self._holes if term == cursor.term]
@@ -252,6 +255,19 @@ class Appender:
     def _send(self, api_key: int, version: int, pieces: Sequence[produce.Buffer], flexible: bool, tag: object) -> None:
         self.channel.send(api_key, version, pieces, flexible=flexible, tag=tag, timeout_s=self._timeout_s)
 
+    @property
+    def is_free(self) -> bool:
+        """Nothing waits, and nothing is under way."""
+        return not (self._turn or self._holes or self._unchecked or self.channel.pending)
+
+    def come_back(self, now: float) -> None:
+        """From a lane."""
+        self._moved_at = now
+
+    def pending_of(self, correlation: int, sent: Batches, at: float) -> Pending:
+        """A request that a lane has sent then."""
+        return Pending(correlation, self.version >= produce.FLEXIBLE_FROM, sent, at + self._timeout_s)
+
     def find_late(self, now: float, longest_s: float) -> list[Cursor]:
         """Partitions whose batches have waited so long for their acknowledgement. Each request is told of once.
 
@@ -263,14 +279,14 @@ class Appender:
         if now < max(oldest.deadline - self._timeout_s, self.paused_until) + longest_s:
             return []
         self._late = oldest
-        sent = oldest.tag.sent.values() if isinstance(oldest.tag, _Batches) else ()
+        sent = oldest.tag.sent.values() if isinstance(oldest.tag, Batches) else ()
         return [cursor for cursor, ready in sent if ready.term == cursor.term]
 
     def take(self, tag: object, frame: memoryview) -> list[Event]:
         """What an answer says of cursors that were not lost since they asked."""
         self._answer_bytes = len(frame)
         self._moved_at = time.monotonic()
-        if isinstance(tag, _Batches):
+        if isinstance(tag, Batches):
             return list(self._take_batches(tag, frame))
         if isinstance(tag, _Markers):
             return list(self._take_markers(tag, frame))
@@ -283,7 +299,7 @@ class Appender:
             if term == cursor.term
         ]
 
-    def _take_batches(self, tag: _Batches, frame: memoryview) -> Iterator[Event]:
+    def _take_batches(self, tag: Batches, frame: memoryview) -> Iterator[Event]:
         throttle_ms, answers = produce.parse_produce(self.version, frame)
         if throttle_ms > 0:
             # Brokers since 2.0 answer at once and then do not read from us for that long (KIP-219). Without the pause

@@ -20,6 +20,8 @@ from sparkmirror.copy.cursor import Cursor, State
 from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.copy.followers import Followers
 from sparkmirror.copy.grantor import Grantor, Place, Word
+from sparkmirror.copy.lane.lane import Lane, open_lane
+from sparkmirror.copy.lane.ride import OTHERS, OVER
 from sparkmirror.copy.lease import ASK_SHARE, TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.links import Links
@@ -38,11 +40,14 @@ from sparkmirror.protocol import fetch, produce
 from sparkmirror.topology.standing import Standing
 
 FETCH_BYTES = 8 << 20
+FULL_SHARE = 0.75
 RECEIPTS_EVERY_S = 1.0
 DRAIN_S = 2.0
 WRITING_S = 10.0
 RETRY_EVERY_S = 0.02
 MAKE_ROOM_EVERY_S = 0.05
+LANE_EVERY_S = 0.05  # so often it is looked whether traffic has become plain,
+SHORT_LANE_S = 1.0  # and after a lane that did not last for so long, up to so seldom
 LONG_LOST_S = 5.0  # what waits for longer is said, also if the lease goes on
 
 SCOUT, GRANTOR = "scout", "grantor"
@@ -85,8 +90,17 @@ class Copy:
         self._connecting: set[int] = set()  # source brokers that somebody shall be read from
         self._throttle = Throttle(lease.rules.bytes_per_second, time.monotonic())
         self._make_room_at = 0.0
+        self._lane: Lane | None = None
+        self._lane_at = self._opened_at = 0.0
+        self._lane_pause_s = LANE_EVERY_S
+        self._unread: list[Fetcher | Appender] = []  # what a lane has read of them is to be taken
+        has_limits = lease.rules.bytes_per_second or bounds.held_records
+        self._may_have_lanes = not (has_limits or lease.rules.errors.log_content or self._has_end)
+        self._receipts_at = 0.0
         self._ending = False
         self._told: list[Receipt] = []  # to the grantor
+        self._measured = 0.0, 0.0  # this process's CPU, and when
+        self._has_backlog = False  # a source has sent as much as it may at once
 
     def warm_up(self) -> None:
         """While the turn has not come. A cluster that does not answer is met again in `run`."""
@@ -100,12 +114,13 @@ class Copy:
         """
         self._started = time.monotonic()
         self._deadline = turn.until
-        next_receipts = self._started + RECEIPTS_EVERY_S
+        self._measured = time.process_time(), self._started
+        self._receipts_at = self._started + RECEIPTS_EVERY_S
         self._take_up(turn)
         while not self._ended():
             self._step()
-            if time.monotonic() >= next_receipts:
-                next_receipts = time.monotonic() + RECEIPTS_EVERY_S
+            if time.monotonic() >= self._receipts_at:
+                self._receipts_at = time.monotonic() + RECEIPTS_EVERY_S
                 self._source.close_idle()
                 self._target.close_idle()
                 self._drop_overdue()
@@ -121,6 +136,8 @@ class Copy:
 
     def _tell_receipts(self) -> None:
         """Also before partitions are looked for: what may be noted of them then is newer."""
+        if self._lane:
+            self._roster.held_records += self._lane.settle(self._roster.book)
         if receipts := self._roster.book.take():
             self._grantor.tell_receipts(receipts)
             self._told += receipts
@@ -153,8 +170,12 @@ class Copy:
         now = time.monotonic()
         if now >= self._ask_at:
             self._ask_at = now + ASK_SHARE * self.lease.seconds
-            self._grantor.ask()
+            self._grantor.ask(self._take_load(now))
         self._ask_scout(now)
+        self._open_lane(now)
+        if self._lane:
+            self._ride(self._lane, now)
+            return
         pause_s = self._throttle.wait_s(now)
         if not pause_s:
             for fetcher in [f for f in self._links.fetchers.values() if f.idle]:
@@ -166,8 +187,23 @@ class Copy:
         pauses = [side.paused_until - now for side in self._links.sides if side.paused_until > now]
         self._poll(min(longest, RECEIPTS_EVERY_S, self._ask_at - now, max(0.0, self._deadline - now), *pauses))
 
+    def _take_load(self, now: float) -> float | None:
+        """Since the last time. None: what a lease does at first tells nothing of its traffic."""
+        cpu_s, since = self._measured
+        self._measured = time.process_time(), now
+        has_backlog = self._has_backlog or (self._lane is not None and self._lane.take_backlog())
+        self._has_backlog = False
+        if since - self._started < ASK_SHARE * self.lease.seconds:
+            return None
+        return 1.0 if has_backlog else min(1.0, (self._measured[0] - cpu_s) / max(0.001, now - since))
+
     def _poll(self, timeout_s: float) -> None:
-        for ready, events in self._links.select(timeout_s):
+        ready_now = dict(self._links.select(0.0 if self._unread else timeout_s))
+        ready_now |= dict.fromkeys(self._unread, selectors.EVENT_READ)
+        self._unread = []
+        for ready, events in ready_now.items():
+            if isinstance(ready, Fetcher | Appender) and not self._links.has(ready):
+                continue  # it was lost meanwhile
             if ready is SCOUT:
                 self._take_findings()
             elif ready is GRANTOR:
@@ -184,7 +220,9 @@ class Copy:
             self._links.ignore(self._grantor)
         elif not self._is_over and not self._ending:  # else it came too late
             self._deadline = max(self._deadline, word.until)
-            self._take_up(word)
+            if word.added:
+                self._leave_lane()
+                self._take_up(word)
 
     def _take_up(self, word: Word) -> None:
         """Nobody else copies these partitions any more."""
@@ -214,6 +252,55 @@ class Copy:
                     self._take_answer(side, pending.tag, frame)
         self._links.watch(side)
 
+    # -- plain traffic
+
+    def _ride(self, lane: Lane, now: float) -> None:
+        until = min(self._receipts_at, self._ask_at, self._deadline, lane.must_end_at)
+        if self._roster.lost:
+            until = min(until, now + RETRY_EVERY_S)
+        ended = lane.ride(until, self._deadline)
+        if ended == OTHERS:
+            self._poll(0.0)
+        elif ended != OVER or until == lane.must_end_at:
+            self._leave_lane()
+
+    def _open_lane(self, now: float) -> None:
+        """If all of the lease's traffic is plain and drained."""
+        if self._lane or self._unread or now < self._lane_at or self._ending or not self._may_have_lanes:
+            return
+        if self._followers.rack(now) != self.lease.rules.rack:
+            return
+        if any(appender.channel.pending for appender in self._links.appenders.values()):
+            return
+        self._lane_at = now + LANE_EVERY_S
+        fetchers = {f: self._roster.fetchable(f.node, now) for f in self._links.fetchers.values()}
+        nodes = {cursor.target_node for cursors in fetchers.values() for cursor in cursors}
+        copying = sum(cursor.state is State.COPYING for cursor in self._roster.cursors)
+        if not nodes <= self._links.appenders.keys() or sum(map(len, fetchers.values())) < copying:
+            return
+        self._lane = open_lane(
+            fetchers,
+            {node: self._links.appenders[node] for node in sorted(nodes)},
+            self._links.fileno(),
+            self.lease.rules,
+        )
+        if self._lane:
+            self._opened_at = now
+            self._links.lend(self._lane.sides)
+
+    def _leave_lane(self) -> None:
+        """Cursors know again where they stand, and fetchers and appenders what is under way."""
+        lane, self._lane = self._lane, None
+        if lane is None:
+            return
+        now = time.monotonic()
+        is_short = now - self._opened_at < SHORT_LANE_S
+        self._lane_pause_s = min(2 * self._lane_pause_s, SHORT_LANE_S) if is_short else LANE_EVERY_S
+        self._lane_at = now + self._lane_pause_s
+        self._roster.held_records += lane.leave(self._roster.book)
+        self._links.take_back(lane.sides)
+        self._unread += lane.sides
+
     # -- the two sides
 
     def _fetch_more(self, fetcher: Fetcher, now: float) -> None:
@@ -242,6 +329,7 @@ class Copy:
             make_room(self._roster, self._links.appenders, now)
 
     def _take_fetch(self, fetcher: Fetcher, frame: memoryview) -> None:
+        self._has_backlog |= len(frame) > FULL_SHARE * fetcher.reserved_bytes
         news = fetcher.take(frame)
         self._throttle.take(len(frame))
         if self._ending:
@@ -287,6 +375,7 @@ class Copy:
     # -- losing and finding
 
     def _lose_channel(self, channel: Channel, reason: str) -> None:
+        self._leave_lane()
         side = self._links.drop(channel)
         if side is None:
             return
@@ -297,6 +386,8 @@ class Copy:
 
     def _drop_overdue(self) -> None:
         now = time.monotonic()
+        if self._lane and self._lane.is_late(now, self.lease.rules.bounds.flush_timeout_s):
+            self._leave_lane()
         for appender in self._links.appenders.values():
             self._roster.note_late(appender, now)
         for side in self._links.sides:
@@ -317,6 +408,7 @@ class Copy:
 
     def _take_findings(self) -> None:
         for found in self._scout.take():
+            self._leave_lane()
             if isinstance(found, Connections):
                 self._adopt(found)
                 continue
@@ -383,6 +475,7 @@ class Copy:
     def _drain(self) -> list[Place]:
         """Send nothing new; wait a little for the answers of what is under way. Where something still is then."""
         self._ending = True
+        self._leave_lane()
         until = time.monotonic() + DRAIN_S
         for cursor in self._roster.cursors:
             cursor.queue.hold()

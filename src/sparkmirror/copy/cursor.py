@@ -21,6 +21,7 @@ from enum import Enum
 from sparkmirror.batch.rewrite import Run
 from sparkmirror.copy import facts
 from sparkmirror.copy.held import Held
+from sparkmirror.copy.lane import table
 from sparkmirror.copy.lease import Errors, LeasePartition
 from sparkmirror.copy.place import Place, Position, standing_of
 from sparkmirror.copy.queue import SEQUENCE_MASK, CopyQueue, Ready
@@ -265,6 +266,34 @@ class Cursor:
         self._pause_s = self._errors.first_pause_s
         self.failing_since, self._failed_before_s = None, 0.0
         self.note_passed()
+
+    def lend(self, source: int, topic: int, target: int, target_topic: int) -> list[int]:
+        """What a lane needs to go on from here (`lane/table.py`)."""
+        queue = self.queue
+        row = [0] * table.COLUMNS
+        row[table.SOURCE], row[table.TOPIC], row[table.PARTITION] = source, topic, self.leased.partition
+        row[table.LEADER_EPOCH] = self.leader_epoch
+        row[table.TARGET], row[table.TARGET_TOPIC] = target, target_topic
+        row[table.TARGET_PARTITION], row[table.PRODUCER] = self.leased.target_partition, queue.producer_id
+        row[table.LARGEST] = queue.largest
+        row[table.POSITION], row[table.SEQUENCE], row[table.EPOCH] = queue.position, queue.sequence, queue.epoch
+        row[table.SOURCE_NEXT], row[table.TARGET_NEXT] = self.source_next, self.target_next
+        row[table.LAST_SEQUENCE], row[table.KNOWN_UNTIL] = self._last_sequence, int(self.known_until * 1e9)
+        return row
+
+    def take_back(self, row: list[int]) -> int:
+        """Go on from where a lane has come to. By how many more records are held."""
+        queue, held = self.queue, row[table.HELD] - self.queue.held_records
+        queue.position = self.fetch_offset = row[table.POSITION]
+        queue.sequence, queue.epoch, queue.held_records = row[table.SEQUENCE], row[table.EPOCH], row[table.HELD]
+        self.source_next, self.target_next = row[table.SOURCE_NEXT], row[table.TARGET_NEXT]
+        self.in_flight, self.known_until = row[table.IN_FLIGHT], row[table.KNOWN_UNTIL] / 1e9
+        self._last_sequence = row[table.LAST_SEQUENCE]
+        if row[table.IS_DIRTY]:
+            self._pause_s = self._errors.first_pause_s
+            self.failing_since, self._failed_before_s = None, 0.0
+        self._note_position()
+        return held
 
     def take_filled(self, count: int) -> None:
         """So many markers were written into the hole at the head."""

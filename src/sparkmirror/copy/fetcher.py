@@ -8,7 +8,7 @@ sent again with each answer.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import Bounds
 from sparkmirror.copy.pace import Pace
 from sparkmirror.errors import ProtocolError
-from sparkmirror.net.channel import Channel
+from sparkmirror.net.channel import LARGEST_FETCH_BYTES, Channel, Pending
 from sparkmirror.net.cluster import group_by
 from sparkmirror.protocol import codes, fetch
 
@@ -27,6 +27,8 @@ LONGEST_THROTTLE_S = 60.0
 # Answers that come at once and bring nothing: some do while logs begin or leaders move, then the broker is left alone.
 MOST_IN_VAIN = 3
 FIRST_REST_S, LONGEST_REST_S = 0.02, 1.0
+
+NOWHERE = -1  # an offset that nobody asks for
 
 Asked = tuple[int, int]  # term and offset
 
@@ -42,10 +44,10 @@ class Fetcher:
         self._pace = Pace(bounds)
         self._asked_at = 0.0
         self._isolation = isolation
-        self._partition_bytes = bounds.partition_bytes or PARTITION_BYTES
+        self.partition_bytes = bounds.partition_bytes or PARTITION_BYTES
         by_id = channel.supports(fetch.API_KEY, fetch.BY_ID)
         self.version = fetch.BY_ID if by_id else fetch.BY_NAME
-        self._session_id = 0
+        self.session_id = 0
         self._epoch = fetch.FULL_SESSION_EPOCH
         self._known: dict[Cursor, Asked] = {}
         self._cursors: dict[tuple[fetch.TopicKey, int], Cursor] = {}
@@ -79,7 +81,7 @@ class Fetcher:
             min_bytes=min(min_bytes, max_bytes),
             max_bytes=max_bytes,
             isolation=self._isolation,
-            session_id=self._session_id,
+            session_id=self.session_id,
             session_epoch=self._epoch,
             forgotten={k: [c.leased.partition for c in group] for k, group in group_by(left, _key).items()},
             rack=rack,
@@ -104,7 +106,7 @@ class Fetcher:
             cursor.leased.partition,
             cursor.leader_epoch,
             cursor.fetch_offset,
-            self._partition_bytes,
+            self.partition_bytes,
             cursor.queue.epoch,
         )
 
@@ -121,7 +123,7 @@ class Fetcher:
         if answer.error:
             self._restart(answer.error)
             return []
-        self._session_id = answer.session_id
+        self.session_id = answer.session_id
         self._epoch = self._epoch + 1 if answer.session_id else fetch.FULL_SESSION_EPOCH
         news: dict[Cursor, fetch.FetchedPartition] = {}
         for fetched in answer.partitions:
@@ -134,11 +136,39 @@ class Fetcher:
         self._pace.note(len(frame), has_records=has_records, took_s=took_s)
         return list(news.items())
 
+    # -- for a lane, which reads answers and writes requests itself
+
+    @property
+    def request(self) -> tuple[int, float, float]:
+        """Of the request under way: the session's epoch, when it was sent, and how long it may wait for records."""
+        return self._epoch, self._asked_at, self._wait_s
+
+    def come_back(
+        self, cursors: Iterable[Cursor], epoch: int, asked_at: float, wait_s: float, asked_bytes: int
+    ) -> None:
+        """The request under way is for where these stand now; nothing asked: the last one was for where they stood."""
+        known = {c: (c.term, c.fetch_offset if asked_bytes else NOWHERE) for c in cursors}
+        if epoch != self._epoch:
+            self._was_quick, self._in_vain = False, 0
+        self._known = self._wanted = known
+        self._epoch, self._asked_at, self._wait_s = epoch, asked_at, wait_s
+        self.reserved_bytes = asked_bytes
+
+    def pending_of(self, correlation: int, asked_at: float, wait_s: float) -> Pending:
+        deadline = asked_at + wait_s + self.channel.request_timeout_s
+        return Pending(correlation, self.version >= fetch.FLEXIBLE_FROM, None, deadline, LARGEST_FETCH_BYTES)
+
+    def asks_for(self, cursors: Sequence[Cursor]) -> bool:
+        """Whether the request under way is for exactly these, where they stand now, in a session."""
+        is_whole = bool(self.session_id) and len(cursors) == len(self._known) and not self.idle
+        is_whole = is_whole and not self._in_vain and self.paused_until <= time.monotonic()
+        return is_whole and all(self._known.get(c) == (c.term, c.fetch_offset) for c in cursors)
+
     def leave(self) -> None:
         """End the session, so that the broker's cache keeps no dead entry, and the connection."""
-        if self._session_id and self.idle:
+        if self.session_id and self.idle:
             body = fetch.encode_fetch(
-                self.version, {}, max_wait_ms=0, max_bytes=0, session_id=self._session_id, session_epoch=-1
+                self.version, {}, max_wait_ms=0, max_bytes=0, session_id=self.session_id, session_epoch=-1
             )
             self._send(body, self.channel.request_timeout_s)
         self.channel.close()
@@ -151,7 +181,7 @@ class Fetcher:
         """The broker lost the session or refuses it: the next request is a full one."""
         if error not in codes.SESSION_LOST and error not in codes.PASSING:
             codes.raise_for(error, f"fetch from {self.channel}")
-        self._session_id = 0
+        self.session_id = 0
         self._epoch = fetch.FULL_SESSION_EPOCH
         self._known = {}
 

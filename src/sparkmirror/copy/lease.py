@@ -68,7 +68,8 @@ class Bounds:
 
     `held_bytes`: memory of what was fetched, or is being, and was not sent on yet; whole answers count for as long as
     a part of them waits. `held_records`: fetched and not yet acknowledged. An acknowledgement that takes longer than
-    `flush_timeout_s` is said. A fetch waits for `fetch_min_bytes`, but no longer than `fetch_wait_ms`.
+    `flush_timeout_s` is said. A fetch waits for `fetch_min_bytes`, but no longer than `fetch_wait_ms`;
+    while records come all the time, for `latency_ms`.
     """
 
     held_bytes: int | None = None
@@ -79,6 +80,7 @@ class Bounds:
     partition_bytes: int | None = None
     fetch_min_bytes: int | None = None
     fetch_wait_ms: int | None = None
+    latency_ms: int = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

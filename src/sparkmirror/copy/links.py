@@ -10,7 +10,7 @@ import contextlib
 import math
 import selectors
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from sparkmirror.copy.appender import Appender, Fills
@@ -58,6 +58,24 @@ class Links:
 
     def ignore(self, what: Any) -> None:
         self._selector.unregister(what)
+
+    def has(self, side: Side) -> bool:
+        return self.fetchers.get(side.node) is side or self.appenders.get(side.node) is side
+
+    def fileno(self) -> int:
+        """Readable when somebody has something."""
+        return self._selector.fileno()
+
+    def lend(self, sides: Iterable[Side]) -> None:
+        """Somebody else waits for them."""
+        for side in sides:
+            self._gathering.pop(side, None)
+            self._selector.unregister(side.channel)
+
+    def take_back(self, sides: Iterable[Side]) -> None:
+        for side in sides:
+            self._selector.register(side.channel, selectors.EVENT_READ, side)
+            self.watch(side)
 
     def select(self, timeout_s: float) -> list[tuple[Any, int]]:
         """Sides, and names of what is listened to, that are ready; with the selector's events."""

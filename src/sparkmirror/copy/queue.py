@@ -78,7 +78,7 @@ class CopyQueue:
     """One partition's queue. `position`: the next source offset that is neither queued nor passed."""
 
     def __init__(self, producer_id: int, held: Held | None = None) -> None:
-        self._producer_id = producer_id
+        self.producer_id = producer_id
         self._held = held or Held()
         self._items: deque[Ready | Hole] = deque()
         self.position = 0
@@ -221,7 +221,7 @@ class CopyQueue:
         start, after, first, end, _, attributes = row[: scan.ATTRIBUTES + 1]
         batch = records[start:after]
         refuse_if_damaged(batch, first)
-        patch_batch(batch, attributes, self._producer_id, PRODUCER_EPOCH, self.sequence)
+        patch_batch(batch, attributes, self.producer_id, PRODUCER_EPOCH, self.sequence)
         self._add(first, end, batch, rebuilt=False)
 
     def _rewrite(self, records: memoryview, data: Bytes, rows: scan.Table, stop_at: int | None) -> bool:
@@ -281,7 +281,7 @@ class CopyQueue:
         """Queue records that were encoded for this log, each run with its codec, and the holes between them."""
         for run, codec in runs:
             self.add_hole(run.first)
-            batch = seal(run, codec, self._producer_id, PRODUCER_EPOCH, self.sequence)
+            batch = seal(run, codec, self.producer_id, PRODUCER_EPOCH, self.sequence)
             self._add(run.first, run.first + run.records, batch, rebuilt=True)
 
     def _add(self, first: int, end: int, batch: memoryview, *, rebuilt: bool) -> None:

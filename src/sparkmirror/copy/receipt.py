@@ -121,13 +121,13 @@ class ReceiptBook:
         *,
         count: int,
         size: int,
-        rebuilt: bool,
+        rebuilt: int,
         standing: Standing | None,
     ) -> None:
-        """A batch of `count` records was appended. It continues the partition's run or begins a new one."""
+        """`count` records were appended, `rebuilt` of them written anew. They continue the run, or begin one."""
         run = self._extend(place, source_first, target_first, count, standing)
         run.records += count
-        run.rebuilt += count if rebuilt else 0
+        run.rebuilt += rebuilt
         run.bytes += size
 
     def note_filled(

@@ -197,7 +197,7 @@ class Roster:
         self.note_well(cursor)
         self.book.note_copied(
             cursor.place, ready.first, base_offset, count=ready.records, size=ready.size,
-            rebuilt=ready.rebuilt, standing=cursor.hint,
+            rebuilt=ready.records if ready.rebuilt else 0, standing=cursor.hint,
         )  # fmt: skip
         self._note_passed(cursor, passed + ready.records)
 

@@ -18,7 +18,7 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -216,6 +216,10 @@ class Channel:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)
             self._wakes_at = count
 
+    def note_wake_at(self, count: int) -> None:
+        """Somebody else has set it."""
+        self._wakes_at = count
+
     def flush(self) -> None:
         """Write as much as the socket takes without waiting."""
         out = self._out
@@ -294,6 +298,33 @@ class Channel:
         reader = Reader(frame[4:], flexible=pending.flexible)
         reader.skip_tags()
         return pending, frame[4 + reader.position :]
+
+    def lend(self, until: float) -> int | None:
+        """Its file is somebody else's for a while: the id of the last request. None: not now, something is under way
+        that only this knows, or a session has to be renewed before that time.
+        """
+        is_plain = not isinstance(self._socket, ssl.SSLSocket) and self._inbox.is_empty
+        return self._correlation if is_plain and not self._out and self._renew_at > until else None
+
+    def take_back(
+        self, correlation: int, pending: Iterable[Pending], read: memoryview, unsent: Sequence[bytes] = ()
+    ) -> None:
+        """What was asked meanwhile and not answered; what was read and not used; what must be sent first."""
+        self._correlation, self.pending = correlation, deque(pending)
+        self._answers += 1
+        self.used_at = time.monotonic()
+        self._inbox.give_back(read)
+        self._out.extend(unsent)
+        self._unsent += sum(map(len, unsent))
+
+    @property
+    def must_renew_at(self) -> float:
+        return self._renew_at
+
+    @property
+    def client(self) -> bytes:
+        """As requests name it."""
+        return self._client
 
     def overdue(self, now: float) -> bool:
         return bool(self.pending) and self.pending[0].deadline < now

@@ -45,11 +45,21 @@ class Inbox:
         self._large: memoryview | None = None
         self._filled = 0
         self._is_empty = False  # the socket, as far as we know
+        self._given = b""
 
     @property
     def missing(self) -> int:
         """How many bytes of a large frame are awaited; 0: none is, or the socket can't tell how many it has."""
         return len(self._large) - self._filled if self._large is not None and self._empty_if_short else 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was read that nobody has taken."""
+        return self._large is None and self._start == self._end and not self._given
+
+    def give_back(self, data: memoryview) -> None:
+        """What somebody else has read from the socket comes next."""
+        self._given = bytes(data)
 
     def wake(self) -> None:
         """The socket has something again."""
@@ -103,6 +113,10 @@ class Inbox:
 
     def _read_into(self, view: memoryview) -> int:
         """How many bytes came; 0: none for now."""
+        if self._given:
+            count = min(len(view), len(self._given))
+            view[:count], self._given = self._given[:count], self._given[count:]
+            return count
         try:
             count = self._socket.recv_into(view)
         except NOT_NOW:

@@ -127,10 +127,10 @@ class Cord:
             if word is not None:
                 return None if word.ends else word
 
-    def ask(self) -> None:
+    def ask(self, load: float | None = None) -> None:
         """For the turn, and then for more time. What is granted counts from now on."""
         with contextlib.suppress(OSError):
-            self._send(m.Ask(self._lease_id, time.monotonic()))
+            self._send(m.Ask(self._lease_id, time.monotonic(), load))
 
     def hear(self) -> Word | None:
         """All that was said since; None if nothing was."""

@@ -12,7 +12,7 @@ import pandas as _pandas  # noqa: F401 - pyarrow loads it with its first array, 
 from pyspark import daemon
 from pyspark import worker as _worker  # noqa: F401
 
-from sparkmirror.batch.warm import warm_up
+from sparkmirror.copy.lane.warm import warm_up
 from sparkmirror.core_dumps import forbid_core_dumps
 from sparkmirror.pipeline.copy_stage import copy_leases as _copy_leases  # noqa: F401
 

@@ -135,6 +135,11 @@ class Desk:
                 del self._rounds_of[query]
             return stuck
 
+    def loads(self, flow: str) -> list[float | None]:
+        """Of the tasks of the newest round that are for the flow, as they have told."""
+        with self.changed:
+            return self.table.loads(flow)
+
     def wait(self, predicate: Callable[[], bool], timeout_s: float) -> bool:
         with self.changed:
             return self.changed.wait_for(predicate, timeout_s)
@@ -196,7 +201,7 @@ class Desk:
         with self.changed:
             state = line.owner
             if isinstance(state, LeaseState):
-                self._tell(self.table.ask_again(state, ask.at, now))
+                self._tell(self.table.ask_again(state, ask.at, now, ask.load))
             elif state := self.table.ask(ask.lease_id, ask.at, now):
                 line.owner = state
                 self._lines[state] = line

@@ -62,6 +62,7 @@ class LeaseState:
     lost: bool = False
     lead: int = -1  # under which it began
     heard: int = 0  # times that it has told receipts
+    load: float | None = None  # of its task, as it told last
     notes: dict[Key, tuple[Standing, float]] = field(default_factory=dict)  # being written; waited for until then
 
     @property
@@ -183,6 +184,12 @@ class LeaseTable:
         fresh = self._rounds[self.newest] = Round(self.newest, states)
         return fresh
 
+    def loads(self, flow: str) -> list[float | None]:
+        """Of the tasks of the newest round; None: it has not told it yet."""
+        newest = self._rounds.get(self.newest)
+        states = newest.states.values() if newest else ()
+        return [s.load for s in states if s.lease.flow == flow]
+
     def recall(self, *, before: int | None = None) -> None:
         """Leases end, those that have not begun are void: all of them, or those before a round."""
         for state in self.states():
@@ -205,12 +212,13 @@ class LeaseTable:
         state.phase, state.stamp, state.asked_at = Phase.THERE, stamp, now
         return state
 
-    def ask_again(self, state: LeaseState, stamp: float, now: float) -> Given | None:
+    def ask_again(self, state: LeaseState, stamp: float, now: float, load: float | None = None) -> Given | None:
         """It waits on, or gets more time: none if it is over, also if nobody has followed yet, or is to end."""
         is_over = state.phase is Phase.GOING and now >= state.until
         if not state.is_out or is_over:
             return None
         state.stamp, state.asked_at = stamp, now
+        state.load = load
         seconds = self._term(state.lease)
         is_renewed = state.phase is Phase.GOING and not state.must_end and seconds > 0
         return self._give(state, (), seconds, now) if is_renewed else None

@@ -60,6 +60,7 @@ class Term(NamedTuple):
 class Ask(NamedTuple):
     lease_id: str
     at: float
+    load: float | None = None
 
 
 class Grant(NamedTuple):

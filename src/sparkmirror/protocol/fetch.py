@@ -28,7 +28,7 @@ READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 
 # replica id, max wait ms, min bytes, max bytes, isolation level, session id, session epoch
-_HEAD = struct.Struct(">iiiibii")
+HEAD = struct.Struct(">iiiibii")
 # partition, current leader epoch, fetch offset, log start offset, partition max bytes
 _PARTITION_BY_NAME = struct.Struct(">iiqqi")
 # the same with the last fetched epoch after the fetch offset
@@ -97,7 +97,7 @@ def encode_fetch(
 ) -> bytes:
     """The body of a Fetch request. The default epoch -1 with session 0 asks for no session."""
     by_id = version == BY_ID
-    out = [_HEAD.pack(-1, max_wait_ms, min_bytes, max_bytes, isolation, session_id, session_epoch)]
+    out = [HEAD.pack(-1, max_wait_ms, min_bytes, max_bytes, isolation, session_id, session_epoch)]
     out.append(_encode_count(len(topics), by_id))
     for topic, partitions in topics.items():
         out.append(_encode_topic(topic))
@@ -111,8 +111,14 @@ def encode_fetch(
         out.append(_encode_count(len(indexes), by_id))
         out.extend(_I32.pack(index) for index in indexes)
         out.append(b"\0" if by_id else b"")
-    out.append(encode_compact_string(rack) + b"\0" if by_id else encode_string(rack))
+    out.append(_encode_rack(rack, by_id))
     return b"".join(out)
+
+
+def encode_tail(version: int, rack: str) -> bytes:
+    """How the body of a request ends that forgets no partition."""
+    by_id = version == BY_ID
+    return _encode_count(0, by_id) + _encode_rack(rack, by_id)
 
 
 def parse_fetch(version: int, frame: memoryview) -> FetchAnswer:
@@ -148,6 +154,10 @@ def _parse_partition(reader: Reader, topic: TopicKey) -> FetchedPartition:
     return FetchedPartition(
         topic, partition, error, high_watermark, last_stable, log_start, tuple(aborted), preferred, records, bool(seen)
     )
+
+
+def _encode_rack(rack: str, by_id: bool) -> bytes:
+    return encode_compact_string(rack) + b"\0" if by_id else encode_string(rack)
 
 
 def _encode_count(count: int, flexible: bool) -> bytes:

@@ -25,7 +25,7 @@ class World:
     """A desk with two tasks at work on a cluster that seems to have 8 slots."""
 
     def __init__(self) -> None:
-        flow = SimpleNamespace(name="A->B", lease_s=TERM_S / 2, tasks_max=4, by_rows=False)
+        flow = SimpleNamespace(name="A->B", lease_s=TERM_S / 2, tasks_max=4, tasks_min=1, by_rows=False)
         keeper: Any = SimpleNamespace(flow=flow, view=SimpleNamespace(is_active=True), write_progress_soon=lambda: None)
         self.desk = Desk(lambda _: TERM_S)
         self.news = threading.Event()

@@ -12,7 +12,7 @@ PLACE = ("t", 0)
 
 def note(book: ReceiptBook, first: int, end: int, shift: int = 0) -> None:
     standing = Standing(end, end - 1, end + shift)
-    book.note_copied(PLACE, first, first + shift, count=end - first, size=10, rebuilt=False, standing=standing)
+    book.note_copied(PLACE, first, first + shift, count=end - first, size=10, rebuilt=0, standing=standing)
 
 
 def test_consecutive_ranges_become_one() -> None:
@@ -45,7 +45,7 @@ def test_a_filled_hole_continues_the_run_and_is_counted_apart() -> None:
     note(book, 0, 10)
     book.note_filled(PLACE, 10, 10, count=3, waited_s=0.2, standing=Standing(13, 9, 13))
     book.note_filled(PLACE, 13, 13, count=2, waited_s=0.1, standing=Standing(15, 9, 15))
-    book.note_copied(PLACE, 15, 15, count=5, size=10, rebuilt=True, standing=Standing(20, 14, 20))
+    book.note_copied(PLACE, 15, 15, count=5, size=10, rebuilt=5, standing=Standing(20, 14, 20))
     (whole,) = book.take()
     assert (whole.source_first, whole.source_end, whole.records, whole.rebuilt, whole.holes) == (0, 20, 15, 5, 5)
     assert whole.standing == Standing(20, 14, 20)

@@ -23,6 +23,7 @@ TOPICS_EXCLUDE = Key(
 )
 TOPIC_FILTER_CLASS = Key(name="topic.filter.class", parse=v.text, default=MIRROR + "DefaultTopicFilter", state=_FORCE)
 TASKS_MAX = Key(name="tasks.max", parse=v.tasks, default="1", state=_FORCE)
+TASKS_MIN = Key(name="tasks.min", parse=v.integer(1, v.INT_MAX), default="1", state=_FORCE)
 REPLICATION_FACTOR = Key(
     name="replication.factor",
     parse=v.topic_replication_factor,
