@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 
+from bench.mirrors import without_paths
 from tests.chaos.driver import Driver
 from tests.chaos.fault import Fault, Kind
 from tests.chaos.judge import Findings
@@ -89,7 +90,7 @@ class Runner:
             limit_s=trial.limit_s,
             took_s=round(time.monotonic() - began, 1),
             verdict=trial.verdict,
-            said=trial.said,
+            said=without_paths(trial.said),
         )
 
 
