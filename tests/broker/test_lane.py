@@ -27,7 +27,7 @@ from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, end_offsets
 from tests.support.kafka_client import produce as send
 from tests.support.leases import ends, new_producer_id, plan_lease, run_copy
-from tests.support.load import small_load
+from tests.support.load import beside, small_load
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs.markers import write_markers
 
@@ -124,13 +124,8 @@ def steady(servers: str, topic: str, *, size: int = 200, codec: str = "none", pa
             producer.poll(0)
         producer.flush(20)
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
+    with beside(write, stop):
         yield
-    finally:
-        stop.set()
-        thread.join(30)
 
 
 @pytest.mark.parametrize("dialect", ["by id", "by name"])

@@ -43,7 +43,7 @@ def small_load(
             else:
                 bound.abort_transaction(30)
 
-    with _beside(write, stop):
+    with beside(write, stop):
         yield
     # A commit is answered before its markers are written.
     await_condition(lambda: ends(servers, topic) == ends(servers, topic, committed=False), "the last markers", 30)
@@ -63,7 +63,7 @@ def plain_load(servers: str, topic: str, partitions: int, *, age_ms: int, pause_
                 producer.produce(topic, b"%d" % number, partition=number % partitions, timestamp=stamp)
             producer.flush(10)
 
-    with _beside(write, stop):
+    with beside(write, stop):
         yield
 
 
@@ -79,12 +79,12 @@ def standing_still_in_turns(broker: Broker, seed: int) -> Iterator[None]:
             broker.resume()
             stop.wait(dice.uniform(0.2, 1.5))
 
-    with _beside(toggle, stop):
+    with beside(toggle, stop):
         yield
 
 
 @contextmanager
-def _beside(work: Callable[[], None], stop: threading.Event) -> Iterator[None]:
+def beside(work: Callable[[], None], stop: threading.Event) -> Iterator[None]:
     thread = threading.Thread(target=work)
     thread.start()
     try:

@@ -50,12 +50,12 @@ def _make_shifts(zeros: int) -> Tables:
 
 _TABLES = _make_tables()
 _SHIFTS = _make_shifts(_BLOCK)
-settings: Any = config
+_settings: Any = config
 # Code that numba was told to make for another processor than this one gets by without the instruction.
 HAS_INSTRUCTION = bool(
     binding.get_process_triple().startswith("x86_64")
     and binding.get_host_cpu_features().get("sse4.2")
-    and not (settings.CPU_NAME or settings.CPU_FEATURES)
+    and not (_settings.CPU_NAME or _settings.CPU_FEATURES)
 )
 
 

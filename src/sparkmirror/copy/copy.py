@@ -21,7 +21,7 @@ from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.copy.followers import Followers
 from sparkmirror.copy.grantor import Grantor, Place, Word
 from sparkmirror.copy.lane.lane import Lane, open_lane
-from sparkmirror.copy.lane.ride import OTHERS, OVER
+from sparkmirror.copy.lane.ride import FULL_SHARE, OTHERS, OVER
 from sparkmirror.copy.lease import ASK_SHARE, TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.links import Links
@@ -40,7 +40,6 @@ from sparkmirror.protocol import fetch, produce
 from sparkmirror.topology.standing import Standing
 
 FETCH_BYTES = 8 << 20
-FULL_SHARE = 0.75
 RECEIPTS_EVERY_S = 1.0
 DRAIN_S = 2.0
 WRITING_S = 10.0

@@ -43,9 +43,9 @@ from sparkmirror.copy.lane.table import (
     find_row,
     find_topic,
 )
+from sparkmirror.copy.queue import SEQUENCE_MASK
 
 OK, UNUSUAL = 0, -1
-SEQUENCE_MASK = 0x7FFFFFFF
 
 # Columns of what a fetch found, a row for each of the lane's: where its records are, and the high watermark.
 FOUND_FROM, FOUND_TO, FOUND_HIGH = range(3)
@@ -85,6 +85,19 @@ def _key_bytes(data: Bytes, at: int, flexible: bool) -> int:
 
 
 @kernel
+def _read_topic(data: Bytes, at: int, flexible: bool, keys: Keys) -> tuple[int, int, int]:
+    """Its number, how many partitions follow, and where; `UNUSUAL` if it is none of ours, or makes no sense."""
+    width = _key_bytes(data, at, flexible)
+    if width < 2 or at + width > len(data):
+        return UNUSUAL, 0, at
+    topic = find_topic(data, at, width, keys)
+    partitions, at = _read_count(data, at + width, flexible)
+    if topic == NOT_HERE or partitions < 0:
+        return UNUSUAL, 0, at
+    return topic, partitions, at
+
+
+@kernel
 def read_fetch(data: Bytes, flexible: bool, source: int, session: int, keys: Keys, table: Table, found: Table) -> int:
     """Where the records of each row are. All answered partitions are that source's, each once."""
     size = len(data)
@@ -94,14 +107,8 @@ def read_fetch(data: Bytes, flexible: bool, source: int, session: int, keys: Key
     seen = np.zeros(len(found), np.bool_)
     found[:] = 0
     for _ in range(topics):
-        width = _key_bytes(data, at, flexible)
-        if width < 2 or at + width > size:
-            return UNUSUAL
-        topic = find_topic(data, at, width, keys)
-        if topic == NOT_HERE:
-            return UNUSUAL
-        partitions, at = _read_count(data, at + width, flexible)
-        if partitions < 0:
+        topic, partitions, at = _read_topic(data, at, flexible, keys)
+        if topic == UNUSUAL:
             return UNUSUAL
         for _ in range(partitions):
             if at + _PARTITION_HEAD > size or big_endian(data, at + 4, 2) != 0:
@@ -178,13 +185,9 @@ def _check_produce(data: Bytes, flexible: bool, keys: Keys, sent: Table, table: 
     topics, at = _read_count(data, 0, flexible)
     used = 0
     for _ in range(topics):
-        width = _key_bytes(data, at, flexible)
-        if width < 2 or at + width > size:
+        topic, partitions, at = _read_topic(data, at, flexible, keys)
+        if topic == UNUSUAL:
             return UNUSUAL
-        topic = find_topic(data, at, width, keys)
-        if topic == NOT_HERE:
-            return UNUSUAL
-        partitions, at = _read_count(data, at + width, flexible)
         for _ in range(partitions):
             if at + _APPENDED > size or big_endian(data, at + 4, 2) != 0:
                 return UNUSUAL
@@ -206,8 +209,6 @@ def _check_produce(data: Bytes, flexible: bool, keys: Keys, sent: Table, table: 
             elif big_endian(data, at, 2) != -1:
                 return UNUSUAL
             at += 2
-        if partitions < 0:
-            return UNUSUAL
         if flexible:
             if at >= size or data[at] != 0:
                 return UNUSUAL

@@ -40,7 +40,6 @@ from sparkmirror.copy.lane.answers import (
     FOUND_FROM,
     FOUND_HIGH,
     FOUND_TO,
-    SEQUENCE_MASK,
     UNUSUAL,
     read_fetch,
 )
@@ -69,7 +68,7 @@ from sparkmirror.copy.lane.table import (
     Keys,
     Table,
 )
-from sparkmirror.copy.queue import LARGEST_RUN_BYTES, MERGE_BYTES, PRODUCER_EPOCH
+from sparkmirror.copy.queue import LARGEST_RUN_BYTES, MERGE_BYTES, PRODUCER_EPOCH, SEQUENCE_MASK
 from sparkmirror.protocol.fetch import HEAD
 
 # A batch that goes out: of which row, in which of its requests, and its bytes: in the answer, or among those written

@@ -26,13 +26,13 @@ from sparkmirror.copy.lane.system import IS_HERE
 from sparkmirror.copy.lease import Bounds, Rules
 from sparkmirror.copy.queue import NO_BATCH, Ready
 from sparkmirror.copy.receipt import ReceiptBook
+from sparkmirror.copy.roster import HELD_BYTES
 from sparkmirror.net.channel import Pending
 from sparkmirror.protocol import fetch, produce
 
 MOST_BYTES = 4 << 20  # of a source's answer
 LEAST_BYTES = 256 << 10  # with less memory there is no lane
 SPARE_BYTES = 64 << 10  # of an answer beside the records that are asked for
-HELD_BYTES = 32 << 20
 ANSWER_BYTES = 64 << 10
 LEAST_S = 0.2  # for less it is not worth it
 NS = 1_000_000_000
