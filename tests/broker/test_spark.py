@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sparkmirror.control.rounds import CALM_LEASES
+from sparkmirror.control.rounds import ROUND_LEASES
 from tests.conftest import Pair
 from tests.support.kafka_client import DEADLINE_S, await_condition, create_topic, produce, topics, total
 from tests.support.mirror_process import MirrorProcess, properties
@@ -27,7 +27,7 @@ def test_tasks_rows_and_observed_sums_in_sparks_status_equal_what_was_copied(pai
             lambda: f"A.{topic}" in topics(pair.target) and total(pair.target, f"A.{topic}") == 20_000, "it"
         )
         # Figures come when a round ends. The first is short; records that missed it may be in one that is calm.
-        of_a_round = CALM_LEASES * LEASE_S + DEADLINE_S
+        of_a_round = ROUND_LEASES * LEASE_S + DEADLINE_S
         await_condition(
             lambda: mirror.status()["spark"]["observed"]["records"] == 20_000, "Spark's progress", of_a_round
         )

@@ -174,7 +174,7 @@ ROWS: tuple[KeyRow, ...] = (
     _words("on.divergence", lambda f: f.on_divergence, "fail", ("continue", "continue"), ("fail", "fail")),
     KeyRow("open.transaction.warn.seconds", lambda f: f.open_transaction_warn_s, 60.0, ("7", 7.0), ("2", 2.0), "0"),
     _switch("sync.log.start.enabled", lambda f: f.sync_log_start, False),
-    KeyRow("latency.target.ms", lambda f: f.latency_ms, 4, ("9", 9), ("1", 1), "0"),
+    KeyRow("latency.target.ms", lambda f: f.latency_ms, 8, ("9", 9), ("1", 1), "0"),
     KeyRow("throttle.bytes.per.second", lambda f: f.bytes_per_second, None, ("9", 9), ("-1", None), "-2"),
     _words("pipeline.path", lambda f: f.path, "auto", ("records", "records"), ("batches", "batches")),
     # clients

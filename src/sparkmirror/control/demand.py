@@ -6,7 +6,8 @@
     fewer would do, each at less than GROW_AT / 2,       as many as would do
     and so it was for CALM_S
 
-`tasks.max` is the most. Each lease more costs wake-ups for the same records, and each change a handover.
+`tasks.max` is the most. Each lease more costs wake-ups for the same records, and each change a handover. A flow is
+pressed while the load of any task is above GROW_AT: then it matters how partitions are shared out, so rounds are short.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from collections.abc import Sequence
 
 GROW_AT = 0.5
 CALM_S = 30.0
+
+
+def is_pressed(told: Sequence[float | None]) -> bool:
+    return any(load is not None and load > GROW_AT for load in told)
 
 
 class Demand:

@@ -6,9 +6,10 @@
 
 A round is published some seconds before the last one's time is over, so that Spark starts its tasks. When these are
 there, the desk lets the last ones end, and when they are done the new ones go. New partitions, a lost task or one that
-is not heard of bring the next round forward; a lost lead ends the leases at once. A round lasts for several leases'
-time, in which these are renewed, and longer while nothing happens; for one lease's time if something waits for the
-next: partitions that stand still, or are not weighed yet.
+is not heard of bring the next round forward; a lost lead ends the leases at once. A round lasts for many leases'
+time, in which these are renewed: each handover costs Spark as much as a task takes for a gigabyte. It lasts for fewer
+where tasks are pressed, since partitions are then worth sharing out anew, and for one lease's time if something waits
+for the next: partitions that stand still, or are not weighed yet.
 
 Where slots are short, the tasks of a round end before the next ones start. So they do when no query comes for a round:
 each waits for a task of its last one. Tasks that do not come although there are slots are given up for others.
@@ -22,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from sparkmirror.control.demand import Demand
+from sparkmirror.control.demand import Demand, is_pressed
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.copy.lease import Lease
@@ -36,8 +37,8 @@ FIRST_START_S = 60.0  # Spark's executors and Python's workers have to be starte
 START_S = 15.0
 TAKE_S = 3.0
 SHORTEST_ROUND_S = 1.0
-ROUND_LEASES = 6  # so many leases' time a round lasts in which something happens
-CALM_LEASES = 30  # and one in which nothing does
+PRESSED_LEASES = 6  # so many leases' time a round lasts whose tasks are pressed
+ROUND_LEASES = 30  # and any other
 
 
 class Rounds:
@@ -73,7 +74,7 @@ class Rounds:
         self._planned_leases = 0
         self._round: Round | None = None
         self._has_begun = False
-        self._last_news = self._busy_since = self._began_at = time.monotonic()
+        self._last_news = self._began_at = time.monotonic()
 
     @property
     def lease_s(self) -> float:
@@ -86,8 +87,6 @@ class Rounds:
 
     def note_news(self) -> None:
         """Something was copied."""
-        if self.is_calm:
-            self._busy_since = time.monotonic()
         self._last_news = time.monotonic()
 
     def tasks_of(self, keeper: FlowKeeper) -> int:
@@ -132,7 +131,7 @@ class Rounds:
         self._watch(current, lambda: current.ended() or self._is_outgrown(current), self.lease_s - lead_s)
         if is_settled and not (is_short and self._has_groups) and not self._has_goal:
             wants_next = functools.partial(self._wants_next, current)
-            self._watch(current, wants_next, (CALM_LEASES - 1) * self.lease_s)
+            self._watch(current, wants_next, (ROUND_LEASES - 1) * self.lease_s)
         if current.ended():
             self._news.wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
 
@@ -170,15 +169,16 @@ class Rounds:
         return not self._local_slots and self._slots < tasks
 
     def _wants_next(self, current: Round) -> bool:
-        """Something stands still that the next round tries again, there are more slots, or the round is old."""
+        """Something stands still that the next round tries again, there are more slots, or tasks are pressed."""
         if current.frays():
             return True
         if any(self._ledger.troubled(k.flow.name) for k in self._keepers if k.view.is_active and not k.flow.by_rows):
             return True
         if self._is_outgrown(current) or self._all_leases < self._planned_leases:
             return True
-        busy_s = 0.0 if self.is_calm else time.monotonic() - max(self._busy_since, self._began_at)
-        return busy_s >= ROUND_LEASES * self.lease_s - LEAD_S
+        if time.monotonic() - self._began_at < PRESSED_LEASES * self.lease_s - LEAD_S:
+            return False
+        return any(is_pressed(self._desk.loads(keeper.flow.name)) for keeper in self._keepers)
 
     def _is_outgrown(self, current: Round) -> bool:
         """There are more slots, or there is more to do, and partitions enough for more leases."""

@@ -21,7 +21,7 @@ from sparkmirror.copy.fetcher import Fetcher
 from sparkmirror.copy.followers import Followers
 from sparkmirror.copy.grantor import Grantor, Place, Word
 from sparkmirror.copy.lane.lane import Lane, open_lane
-from sparkmirror.copy.lane.ride import FULL_SHARE, OTHERS, OVER
+from sparkmirror.copy.lane.ride import OTHERS, OVER
 from sparkmirror.copy.lease import ASK_SHARE, TRANSACTIONS, Lease
 from sparkmirror.copy.limits import LimitRaise
 from sparkmirror.copy.links import Links
@@ -99,7 +99,6 @@ class Copy:
         self._ending = False
         self._told: list[Receipt] = []  # to the grantor
         self._measured = 0.0, 0.0  # this process's CPU, and when
-        self._has_backlog = False  # a source has sent as much as it may at once
 
     def warm_up(self) -> None:
         """While the turn has not come. A cluster that does not answer is met again in `run`."""
@@ -190,11 +189,16 @@ class Copy:
         """Since the last time. None: what a lease does at first tells nothing of its traffic."""
         cpu_s, since = self._measured
         self._measured = time.process_time(), now
-        has_backlog = self._has_backlog or (self._lane is not None and self._lane.take_backlog())
-        self._has_backlog = False
         if since - self._started < ASK_SHARE * self.lease.seconds:
             return None
-        return 1.0 if has_backlog else min(1.0, (self._measured[0] - cpu_s) / max(0.001, now - since))
+        return 1.0 if self._has_backlog else min(1.0, (self._measured[0] - cpu_s) / max(0.001, now - since))
+
+    @property
+    def _has_backlog(self) -> bool:
+        """Whether a source has more than it may send at once. With a ceiling more tasks would not help."""
+        if self.lease.rules.bytes_per_second:
+            return False
+        return self._lane.has_backlog if self._lane else any(f.was_full for f in self._links.fetchers.values())
 
     def _poll(self, timeout_s: float) -> None:
         ready_now = dict(self._links.select(0.0 if self._unread else timeout_s))
@@ -328,7 +332,6 @@ class Copy:
             make_room(self._roster, self._links.appenders, now)
 
     def _take_fetch(self, fetcher: Fetcher, frame: memoryview) -> None:
-        self._has_backlog |= len(frame) > FULL_SHARE * fetcher.reserved_bytes
         news = fetcher.take(frame)
         self._throttle.take(len(frame))
         if self._ending:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sparkmirror.copy.cursor import Cursor
 from sparkmirror.copy.lease import Bounds
-from sparkmirror.copy.pace import Pace
+from sparkmirror.copy.pace import FULL_SHARE, Pace
 from sparkmirror.errors import ProtocolError
 from sparkmirror.net.channel import LARGEST_FETCH_BYTES, Channel, Pending
 from sparkmirror.net.cluster import group_by
@@ -53,6 +53,7 @@ class Fetcher:
         self._cursors: dict[tuple[fetch.TopicKey, int], Cursor] = {}
         self._wanted: dict[Cursor, Asked] = {}  # by the last request
         self._wait_s = 0.0  # as it may wait for records
+        self.was_full = False  # the last answer: the broker has more
         self._was_quick = False
         self._in_vain = 0  # requests in a row, for the same as before
 
@@ -112,6 +113,7 @@ class Fetcher:
 
     def take(self, frame: memoryview) -> list[tuple[Cursor, fetch.FetchedPartition]]:
         """What an answer brings for cursors that still stand where they asked."""
+        self.was_full = len(frame) > FULL_SHARE * self.reserved_bytes
         self.reserved_bytes = 0
         if not isinstance(frame.obj, np.ndarray):  # a small one: `Held` counts arrays
             frame = np.array(frame, np.uint8).data

@@ -80,7 +80,7 @@ class Bounds:
     partition_bytes: int | None = None
     fetch_min_bytes: int | None = None
     fetch_wait_ms: int | None = None
-    latency_ms: int = 4
+    latency_ms: int = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from sparkmirror.copy.lease import Bounds
 MUCH_BYTES, GATHER_MS, GATHER_BYTES = 64 << 10, 10, 1 << 20
 FLOOD_BYTES, FLOOD_MS, FLOOD_GATHER_BYTES = 512 << 10, 20, 4 << 20
 QUICK_MS = 5
+FULL_SHARE = 0.75  # of what a broker may send at once: who sends that has more
 FIRST_WAIT_MS = 50
 LONGEST_WAIT_MS = 2000
 GATHERING_WAIT_MS = 500  # Kafka's own default, where the user wants a fetch to wait for some bytes

@@ -118,3 +118,19 @@ def test_a_round_that_a_query_has_taken_leaves_those_before_it_alone_until_its_t
     with pytest.raises(TimeoutError):
         world.cords[0]._socket.settimeout(1.5)
         world.cords[0]._receive()
+
+
+@pytest.mark.parametrize(("load", "is_short"), [(0.1, False), (0.9, True)])
+def test_a_round_whose_tasks_are_pressed_is_a_short_one(
+    world: World, monkeypatch: pytest.MonkeyPatch, load: float, is_short: bool
+) -> None:
+    monkeypatch.setattr(rounds_module, "PRESSED_LEASES", 0.35)
+    world.slots = 2  # as many leases as there may be
+    world.rounds.look_at_slots()
+    for cord in world.cords[:2]:
+        cord.ask(load)
+    assert world.desk.wait(lambda: world.desk.loads("A->B") == [load, load], 5)
+    current = world.desk.table.round(0)
+    assert current is not None
+    assert not world.rounds._wants_next(current), "it has only begun"
+    assert world.desk.wait(lambda: world.rounds._wants_next(current), 3) is is_short

@@ -30,26 +30,27 @@ def test_a_record_now_and_then_is_not_waited_with() -> None:
         assert answer(row, 300, took_ms=40, every_ms=50)[1] == AT_ONCE
 
 
-@pytest.mark.parametrize("latency_ms", [1, 4, 50])
+@pytest.mark.parametrize("latency_ms", [1, 8, 50])
 def test_records_that_come_all_the_time_are_gathered_for_the_target_until_none_comes(latency_ms: int) -> None:
     row = begin(latency_ms=latency_ms)
-    assert answer(row, 300, took_ms=0.5, every_ms=1) == (latency_ms, gather.LEAST_BYTES)
-    assert answer(row, 300, took_ms=latency_ms + 20, every_ms=latency_ms + 20) == (latency_ms, gather.LEAST_BYTES)
+    assert answer(row, 300, took_ms=0.5, every_ms=1)[0] == latency_ms
+    wait_ms, least_bytes = answer(row, 300, took_ms=latency_ms + 20, every_ms=latency_ms + 20)
+    assert wait_ms == latency_ms and least_bytes < 300 * latency_ms
     assert answer(row, 20, took_ms=latency_ms, every_ms=latency_ms)[1] == AT_ONCE
 
 
-def test_where_much_comes_a_third_of_the_target_is_enough() -> None:
-    row = begin()
+@pytest.mark.parametrize("kilobytes_per_ms, least", [(1, 6000), (4, 24_000), (10, 32 << 10), (20, 40 << 10), (50, 72 << 10)])
+def test_of_much_traffic_less_than_what_comes_in_the_target_is_enough(kilobytes_per_ms: int, least: int) -> None:
+    row = begin(latency_ms=8)
     for _ in range(40):
-        found = answer(row, 100_000, took_ms=1, every_ms=2)  # 50 MB/s
-    assert found[0] == 4
-    assert found[1] == pytest.approx(50_000 * 4 / 3, rel=0.01)
+        found = answer(row, 2000 * kilobytes_per_ms, took_ms=1, every_ms=2)
+    assert found[0] == 8 and found[1] == pytest.approx(least, rel=0.01)
 
 
 def test_a_flood_comes_in_large_pieces_and_is_over_when_it_no_longer_fills_them() -> None:
     row = begin()
     assert answer(row, 600_000, took_ms=1, every_ms=2) == (gather.FLOOD_MS, gather.FLOOD_GATHER_BYTES)
-    assert answer(row, 600_000, took_ms=20, every_ms=20, waited_ms=20)[0] == 4
+    assert answer(row, 600_000, took_ms=20, every_ms=20, waited_ms=20)[0] == 8
 
 
 def test_waits_without_records_grow_and_begin_anew() -> None:

@@ -20,7 +20,7 @@ OPEN_TRANSACTION_WARN = Key(
     name="open.transaction.warn.seconds", parse=v.seconds(0, above=True), default="60", state=_FORCE
 )
 SYNC_LOG_START = Key(name="sync.log.start.enabled", parse=v.boolean, default="false", state=_FORCE)
-LATENCY_TARGET = Key(name="latency.target.ms", parse=v.integer(1, 1000), default="4", state=_FORCE)
+LATENCY_TARGET = Key(name="latency.target.ms", parse=v.integer(1, 1000), default="8", state=_FORCE)
 THROTTLE = Key(name="throttle.bytes.per.second", parse=v.throttle, default="-1", state=_FORCE)
 # The batch way fits every flow that there is yet, so `auto` is that one.
 PATH = Key(name="pipeline.path", parse=v.one_of("auto", "batches", "records"), default="auto", state=_FORCE)

@@ -2,12 +2,14 @@
 
     nothing arrives           50 ms, 100 ms, ... 2 s: the first byte answers
     records now and then      the same
-    records all the time      the latency target, or as many bytes as come in a third of it, if these are there earlier
+    records all the time      the latency target, or as many bytes as come in three quarters of it, if these are there
+                              earlier; of much traffic, 24 KB and as many as come in an eighth of it
     a flood                   20 ms, or 2 MB
 
 So a record on its own is never waited with, and how often a lane is woken up follows from the target, whatever the
-producers' batches are. A third: where much comes, little time gathers enough; and where producers fill a batch in a
-millisecond, who reads them at once has it two milliseconds later.
+producers' batches are. Bytes, since an answer that goes out with a batch keeps none waiting, where one that goes out by
+the clock comes half a batch late. Less time for much traffic: records of a producer that fills a batch in a millisecond
+are not used to waiting; those of one that needs several, or waits for records before it sends, are.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from sparkmirror.copy.lane.table import Table
 from sparkmirror.copy.lease import Bounds
 from sparkmirror.copy.pace import FIRST_WAIT_MS, GATHERING_WAIT_MS, LONGEST_WAIT_MS
 
-LEAST_BYTES, MOST_BYTES = 24 << 10, 1 << 20
+MUCH_BYTES, MOST_BYTES, STEP_BYTES = 24 << 10, 1 << 20, 8 << 10
 FLOOD_BYTES, FLOOD_GATHER_BYTES, FLOOD_MS = 512 << 10, 2 << 20, 20
 QUICK_MS = 5
 
@@ -57,8 +59,9 @@ def plan_fetch(row: Table) -> tuple[int, int]:
         return int(min(FLOOD_MS, row[LONGEST])), int(FLOOD_GATHER_BYTES)
     if row[IS_QUICK]:
         row[WAIT_MS] = FIRST_WAIT_MS
-        least = min(max(LEAST_BYTES, row[RATE] * row[TARGET_MS] // 3), MOST_BYTES)
-        return int(min(row[TARGET_MS], row[LONGEST])), int(least)
+        in_target = row[RATE] * row[TARGET_MS]
+        least = min((MUCH_BYTES + in_target // 8) // STEP_BYTES * STEP_BYTES, in_target * 3 // 4, MOST_BYTES)
+        return int(min(row[TARGET_MS], row[LONGEST])), int(max(1, least))
     wait_ms = min(row[WAIT_MS], row[LONGEST])
     row[WAIT_MS] = min(2 * row[WAIT_MS], row[LONGEST])
     return int(wait_ms), 1

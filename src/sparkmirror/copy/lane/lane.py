@@ -189,6 +189,7 @@ class Lane:
         mine = (cursor for cursor, at in zip(self._cursors, self._state.table, strict=True) if at[t.SOURCE] == index)
         asked_bytes = 0 if row[r.S_IS_IDLE] else row[r.S_MOST_BYTES]
         fetcher.come_back(mine, row[r.S_EPOCH], asked_at, wait_s, asked_bytes)
+        fetcher.was_full = bool(row[r.S_WAS_FULL])
 
     def _return_target(self, index: int, appender: Appender, unsent: Sequence[bytes]) -> None:
         row = self._state.targets[index].tolist()
@@ -207,11 +208,9 @@ class Lane:
             found[cursor.target_key, cursor.leased.target_partition] = (cursor, ready)
         return self.appenders[target].pending_of(correlation, Batches(found), sent_at / NS)
 
-    def take_backlog(self) -> bool:
-        """Whether a source has sent as much as it may at once since the last time."""
-        was_full = bool(self._state.sources[:, r.S_WAS_FULL].any())
-        self._state.sources[:, r.S_WAS_FULL] = 0
-        return was_full
+    @property
+    def has_backlog(self) -> bool:
+        return bool(self._state.sources[:, r.S_WAS_FULL].any())
 
     def is_late(self, now: float, longest_s: float) -> bool:
         """Whether something has been waiting for its answer for so long, or for longer than it may."""

@@ -32,8 +32,9 @@ from sparkmirror.copy.lane.carry import (
     put,
     put_wishes,
 )
-from sparkmirror.copy.lane.gather import note_answer, plan_fetch
+from sparkmirror.copy.lane.gather import FLOOD_MS, note_answer, plan_fetch
 from sparkmirror.copy.lane.table import Files, Keys, Table
+from sparkmirror.copy.pace import FULL_SHARE
 from sparkmirror.protocol import fetch, produce
 
 # Why it came to an end.
@@ -44,12 +45,12 @@ OVER, OTHERS, STRANGE, GONE, UNSENT = range(5)
 #   GONE     a connection is
 #   UNSENT   a socket did not take all of a request
 
-# Of a source broker. ASKED_AT, WAITS_MS: of the request under way; AWAITED: bytes that wake us up;
-# IS_IDLE: there is none; HELD_AT: since
-# when its answer waits for those of targets; WAS_FULL: one was about as large as it may be.
-S_FILE, S_CORRELATION, S_SESSION, S_EPOCH, S_ASKED_AT, S_WAITS_MS, S_HERE, S_AWAITED, S_MOST_BYTES = range(9)
-S_IS_IDLE, S_HELD_AT, S_WAS_FULL = 9, 10, 11
-SOURCE_COLUMNS = 12
+# Of a source broker. ASKED_AT, WAITS_MS: of the request under way; IS_IDLE: there is none; AWAITED: bytes that wake us
+# up; LOOK_AT: when less is read, too, or 0; HELD_AT: since when its answer waits for those of targets; WAS_FULL: it was
+# about as large as it may be.
+S_FILE, S_CORRELATION, S_SESSION, S_EPOCH, S_ASKED_AT, S_WAITS_MS, S_HERE, S_AWAITED, S_LOOK_AT = range(9)
+S_MOST_BYTES, S_IS_IDLE, S_HELD_AT, S_WAS_FULL = 9, 10, 11, 12
+SOURCE_COLUMNS = 13
 # Of a target broker: of the appends under way the first and their number.
 T_FILE, T_CORRELATION, T_FIRST, T_COUNT, T_HERE = range(5)
 TARGET_COLUMNS = 5
@@ -59,9 +60,10 @@ MOST_FLIGHTS = 8  # more than there ever are
 
 SIZE_BYTES = 4
 FRONT_BYTES = 12  # size, api key, version, correlation; then the client's id
-ANSWERS_WAIT_NS = 5_000_000
+ANSWERS_WAIT_NS = 20_000_000  # of targets, for that of a source: then one wake-up takes both
+REST_WAIT_NS = 5_000_000
+LATE_NS = 1_000_000  # that an answer may come after its time
 MOST_HELD_NS = 1_000_000_000
-FULL_SHARE = 0.75
 NO_FILE = -1
 LEASE_ENDS, SCRATCH = 2, 3  # of `scratch`: what stands behind the room for a clock
 _NS_PER_MS = 1_000_000
@@ -135,14 +137,15 @@ def ride(until: int, setting: Setting, state: State, desk: Desk) -> int:
         till = min(until, answers_at) if answers_at else until
         is_held = False
         for source in range(len(state.sources)):
-            if state.sources[source, S_AWAITED] > 1:
-                till = min(till, now + ANSWERS_WAIT_NS)
+            look_at = state.sources[source, S_LOOK_AT]
+            till = min(till, look_at) if look_at else till
             held_at = state.sources[source, S_HELD_AT]
             is_held = is_held or held_at > 0
             if held_at and now - held_at > MOST_HELD_NS:
                 return STRANGE  # others need not wait for the broker that holds it up
         targets = len(state.targets)
-        ready = system.wait(state.files, 0 if is_held else targets, (till - now + _NS_PER_MS - 1) // _NS_PER_MS)
+        wait_ms = max(0, (till - now + _NS_PER_MS - 1) // _NS_PER_MS)
+        ready = system.wait(state.files, 0 if is_held else targets, wait_ms)
         if ready < 0 or system.state_of(state.files, len(state.files) - 1) != 0:
             return OTHERS
         for target in range(targets):
@@ -152,7 +155,7 @@ def ride(until: int, setting: Setting, state: State, desk: Desk) -> int:
                 answers_at = now
         for source in range(len(state.sources)):
             is_ready = system.state_of(state.files, source) != 0
-            if is_ready or (ready == 0 and state.sources[source, S_AWAITED] > 1):
+            if is_ready or (ready == 0 and 0 < state.sources[source, S_LOOK_AT] <= till):
                 ended = _take_source(source, until, setting, state, desk)
                 if ended != OVER:
                     return ended
@@ -164,7 +167,8 @@ def ride(until: int, setting: Setting, state: State, desk: Desk) -> int:
 def _take_source(source: int, until: int, setting: Setting, state: State, desk: Desk) -> int:
     """What has arrived of an answer; OVER: go on."""
     row, data = state.sources[source], state.arrived[source]
-    size = big_endian(data, 0, 4) if row[S_HERE] >= SIZE_BYTES else -1
+    before = row[S_HERE]
+    size = big_endian(data, 0, 4) if before >= SIZE_BYTES else -1
     while size < 0 or row[S_HERE] < SIZE_BYTES + size:
         wanted = len(data) - row[S_HERE]
         count = system.receive(row[S_FILE], data, row[S_HERE], wanted)
@@ -180,18 +184,24 @@ def _take_source(source: int, until: int, setting: Setting, state: State, desk: 
         if count < wanted and (size < 0 or row[S_HERE] < SIZE_BYTES + size):
             break  # all that was there
     is_whole = size >= 0 and row[S_HERE] >= SIZE_BYTES + size
-    awaited = 1 if is_whole or size < 0 else SIZE_BYTES + size - row[S_HERE]
-    if awaited > 1 and row[S_AWAITED] > 1:
-        awaited = 1  # it was awaited long enough
-    if awaited != row[S_AWAITED]:
-        system.wake_at(row[S_FILE], awaited, state.scratch)
-        row[S_AWAITED] = awaited
+    now = system.now_ns(state.scratch)
     if not is_whole:
+        rest = SIZE_BYTES + size - row[S_HERE] if size >= 0 and row[S_HERE] > before else 1
+        _await(row, rest, now + REST_WAIT_NS, state)
         return OVER
-    ended = _take_answers(setting, state, system.now_ns(state.scratch))
+    row[S_LOOK_AT] = 0
+    ended = _take_answers(setting, state, now)
     if ended != OVER:
         return ended
     return _carry_on(source, size, until, setting, state, desk)
+
+
+@kernel
+def _await(row: Table, count: int, look_at: int, state: State) -> None:
+    """Be woken up by so many bytes; at that time in any case, unless each byte does it."""
+    if count != row[S_AWAITED]:
+        system.wake_at(row[S_FILE], count, state.scratch)
+    row[S_AWAITED], row[S_LOOK_AT] = count, look_at if count > 1 else 0
 
 
 @kernel
@@ -221,7 +231,7 @@ def _carry_on(source: int, size: int, until: int, setting: Setting, state: State
         return STRANGE  # what comes at once and brings nothing is, too
     row[S_HERE], row[S_IS_IDLE] = 0, 1
     row[S_EPOCH] += 1
-    row[S_WAS_FULL] = row[S_WAS_FULL] or size > FULL_SHARE * row[S_MOST_BYTES]
+    row[S_WAS_FULL] = size > FULL_SHARE * row[S_MOST_BYTES]
     note_answer(state.gathering[source], size, count > 0, took, row[S_WAITS_MS], now)
     unsent = 0
     for i in range(count):
@@ -272,6 +282,7 @@ def _ask(source: int, until: int, setting: Setting, state: State, desk: Desk) ->
     at = put(out, put(out, at, setting.isolation, 1), row[S_SESSION], 4)
     put(out, at, row[S_EPOCH], 4)
     row[S_ASKED_AT], row[S_WAITS_MS], row[S_IS_IDLE] = now, wait_ms, 0
+    _await(row, min(least_bytes, row[S_MOST_BYTES]), now + min(wait_ms, FLOOD_MS) * _NS_PER_MS + LATE_NS, state)
     sent = max(0, system.send(row[S_FILE], out, 0, end))
     if sent < end:
         state.unsent[0, 0], state.unsent[0, 1], state.unsent[0, 2] = -1 - source, sent, end
