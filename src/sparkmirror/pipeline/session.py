@@ -152,7 +152,8 @@ def _java_options(log_dir: Path) -> str:
     template = resources.files("sparkmirror.pipeline").joinpath("log4j2.properties").read_text()
     target = log_dir / "log4j2.properties"
     target.write_text(template.replace("@LOG_DIR@", str(log_dir)))
-    return f"-Dlog4j2.configurationFile=file:{target} -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+    seldom_sampled = "-XX:PerfDataSamplingInterval=1000"  # of an idle JVM's wake-ups that is the half
+    return f"-Dlog4j2.configurationFile=file:{target} -XX:+UseSerialGC -XX:TieredStopAtLevel=1 {seldom_sampled}"
 
 
 def _cause(error: Exception, log_path: Path) -> str:

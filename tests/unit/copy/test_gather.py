@@ -30,6 +30,21 @@ def test_a_record_now_and_then_is_not_waited_with() -> None:
         assert answer(row, 300, took_ms=40, every_ms=50)[1] == AT_ONCE
 
 
+def test_records_that_come_more_seldom_than_the_target_are_not_waited_with_though_answers_bring_none() -> None:
+    row = begin(latency_ms=8)
+    for _ in range(5):
+        assert answer(row, 20, took_ms=8, every_ms=8)[1] == AT_ONCE
+        assert answer(row, 1100, took_ms=2, every_ms=10)[1] == AT_ONCE
+
+
+def test_what_comes_after_a_silence_is_soon_known() -> None:
+    row = begin(latency_ms=8)
+    answer(row, 1100, took_ms=2000, every_ms=3_600_000)
+    for _ in range(30):
+        found = answer(row, 40_000, took_ms=1, every_ms=2)
+    assert found == (8, 40 << 10)
+
+
 @pytest.mark.parametrize("latency_ms", [1, 8, 50])
 def test_records_that_come_all_the_time_are_gathered_for_the_target_until_none_comes(latency_ms: int) -> None:
     row = begin(latency_ms=latency_ms)

@@ -23,10 +23,12 @@ MUCH_BYTES, MOST_BYTES, STEP_BYTES = 24 << 10, 1 << 20, 8 << 10
 FLOOD_BYTES, FLOOD_GATHER_BYTES, FLOOD_MS = 512 << 10, 2 << 20, 20
 QUICK_MS = 5
 
-# What was asked for, then what is known of the traffic. RATE: bytes a ms, AT: of the last answer.
-TARGET_MS, LONGEST, WANTED, WANTED_MS, WAIT_MS, IS_QUICK, IS_FLOOD, RATE, AT = range(9)
-COLUMNS = 9
+# What was asked for, then what is known of the traffic. AT: of the last records; BYTES, SPAN_NS: of several answers with
+# records, the last of which counts most.
+TARGET_MS, LONGEST, WANTED, WANTED_MS, WAIT_MS, IS_QUICK, IS_FLOOD, BYTES, SPAN_NS, AT = range(10)
+COLUMNS = 10
 _NS_PER_MS = 1_000_000
+MOST_SPAN_NS = 100 * _NS_PER_MS  # that one answer counts for: what comes after a silence is soon known
 
 
 def plan_gathering(bounds: Bounds, now_ns: int) -> list[int]:
@@ -42,10 +44,14 @@ def plan_gathering(bounds: Bounds, now_ns: int) -> list[int]:
 @kernel
 def note_answer(row: Table, size: int, has_records: bool, took_ns: int, waited_ms: int, now_ns: int) -> None:
     """Who gathers goes on with it until nothing comes. `waited_ms`: for so long it might have been waited."""
-    since = max(_NS_PER_MS // 10, now_ns - row[AT])
-    row[AT] = now_ns
-    row[RATE] = (3 * row[RATE] + size * _NS_PER_MS // since) // 4
-    row[IS_QUICK] = has_records and (row[IS_QUICK] or took_ns < max(QUICK_MS, row[TARGET_MS]) * _NS_PER_MS)
+    if has_records:
+        since = now_ns - row[AT]
+        row[BYTES] = (3 * row[BYTES] + size) // 4
+        row[SPAN_NS] = (3 * row[SPAN_NS] + min(since, MOST_SPAN_NS)) // 4
+        row[AT] = now_ns
+        row[IS_QUICK] = row[IS_QUICK] or since < max(QUICK_MS, row[TARGET_MS]) * _NS_PER_MS
+    else:
+        row[IS_QUICK] = 0
     row[IS_FLOOD] = size >= FLOOD_BYTES and took_ns < waited_ms * _NS_PER_MS
 
 
@@ -59,7 +65,7 @@ def plan_fetch(row: Table) -> tuple[int, int]:
         return int(min(FLOOD_MS, row[LONGEST])), int(FLOOD_GATHER_BYTES)
     if row[IS_QUICK]:
         row[WAIT_MS] = FIRST_WAIT_MS
-        in_target = row[RATE] * row[TARGET_MS]
+        in_target = row[BYTES] * row[TARGET_MS] * _NS_PER_MS // max(_NS_PER_MS // 10, row[SPAN_NS])
         least = min((MUCH_BYTES + in_target // 8) // STEP_BYTES * STEP_BYTES, in_target * 3 // 4, MOST_BYTES)
         return int(min(row[TARGET_MS], row[LONGEST])), int(max(1, least))
     wait_ms = min(row[WAIT_MS], row[LONGEST])

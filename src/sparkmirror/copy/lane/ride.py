@@ -63,6 +63,7 @@ FRONT_BYTES = 12  # size, api key, version, correlation; then the client's id
 ANSWERS_WAIT_NS = 20_000_000  # of targets, for that of a source: then one wake-up takes both
 REST_WAIT_NS = 5_000_000
 LATE_NS = 1_000_000  # that an answer may come after its time
+FIRST_BYTES = 128  # brokers send what stands before records, which is less, on its own
 MOST_HELD_NS = 1_000_000_000
 NO_FILE = -1
 LEASE_ENDS, SCRATCH = 2, 3  # of `scratch`: what stands behind the room for a clock
@@ -282,7 +283,8 @@ def _ask(source: int, until: int, setting: Setting, state: State, desk: Desk) ->
     at = put(out, put(out, at, setting.isolation, 1), row[S_SESSION], 4)
     put(out, at, row[S_EPOCH], 4)
     row[S_ASKED_AT], row[S_WAITS_MS], row[S_IS_IDLE] = now, wait_ms, 0
-    _await(row, min(least_bytes, row[S_MOST_BYTES]), now + min(wait_ms, FLOOD_MS) * _NS_PER_MS + LATE_NS, state)
+    look_at = now + min(wait_ms, FLOOD_MS) * _NS_PER_MS + LATE_NS
+    _await(row, max(FIRST_BYTES, min(least_bytes, row[S_MOST_BYTES])), look_at, state)
     sent = max(0, system.send(row[S_FILE], out, 0, end))
     if sent < end:
         state.unsent[0, 0], state.unsent[0, 1], state.unsent[0, 2] = -1 - source, sent, end
