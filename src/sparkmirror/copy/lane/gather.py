@@ -23,8 +23,8 @@ MUCH_BYTES, MOST_BYTES, STEP_BYTES = 24 << 10, 1 << 20, 8 << 10
 FLOOD_BYTES, FLOOD_GATHER_BYTES, FLOOD_MS = 512 << 10, 2 << 20, 20
 QUICK_MS = 5
 
-# What was asked for, then what is known of the traffic. AT: of the last records; BYTES, SPAN_NS: of several answers with
-# records, the last of which counts most.
+# What was asked for, then what is known of the traffic. AT: of the last records; BYTES, SPAN_NS: of several answers
+# with records, the last of which counts most.
 TARGET_MS, LONGEST, WANTED, WANTED_MS, WAIT_MS, IS_QUICK, IS_FLOOD, BYTES, SPAN_NS, AT = range(10)
 COLUMNS = 10
 _NS_PER_MS = 1_000_000
