@@ -20,6 +20,7 @@ from sparkmirror.copy.lease import Bounds, Lease, LeasePartition, Rules
 from sparkmirror.embedded import KafkaCluster, start_clusters
 from sparkmirror.net.channel import Channel
 from sparkmirror.net.client import Client
+from sparkmirror.net.security import Security
 from sparkmirror.protocol import fetch, produce
 from tests.conftest import Pair
 from tests.support.grantor import LocalGrantor
@@ -30,6 +31,7 @@ from tests.support.leases import ends, new_producer_id, plan_lease, run_copy
 from tests.support.load import beside, small_load
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs.markers import write_markers
+from tests.support.tls import Secured
 
 PARTITIONS = 4
 ENDINGS = {
@@ -65,11 +67,28 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     return Watched(monkeypatch)
 
 
-def make_lease(pair: Pair, topic: str, seconds: float = 60.0, rules: Rules | None = None) -> Lease:
+def make_lease(
+    pair: Pair, topic: str, seconds: float = 60.0, rules: Rules | None = None, secured: Secured | None = None
+) -> Lease:
     partitions = [LeasePartition(topic=topic, partition=p, remote=topic) for p in range(PARTITIONS)]
-    return plan_lease(
+    lease = plan_lease(
         pair.source, pair.target, new_producer_id(pair.target), partitions, rules or Rules(), seconds, 0.1
     )
+    if secured is None:
+        return lease
+    client = Client(client_id="secret", security=Security.of(secured.of_client(), "test"))
+    source, target = pair.a.servers_of("SSL"), pair.b.servers_of("MTLS")
+    return replace(
+        lease,
+        source=replace(lease.source, bootstrap=(source,), client=client),
+        target=replace(lease.target, bootstrap=(target,), client=client),
+    )
+
+
+@pytest.fixture(params=["plain", "TLS"])
+def maybe_secured(request: pytest.FixtureRequest) -> Secured | None:
+    found: Secured | None = request.getfixturevalue("secured") if request.param == "TLS" else None
+    return found
 
 
 @contextmanager
@@ -132,13 +151,13 @@ def steady(servers: str, topic: str, *, size: int = 200, codec: str = "none", pa
 @pytest.mark.parametrize("codec", ["none", "lz4"])
 def test_steady_traffic_is_carried_by_one_lane(
     pair: Pair, topics: str, java_reader: JavaReader, watched: Watched, monkeypatch: pytest.MonkeyPatch,
-    codec: str, dialect: str,
+    maybe_secured: Secured | None, codec: str, dialect: str,
 ) -> None:  # fmt: skip
     if dialect == "by name":
         whole = Channel.supports
         by_id = {(fetch.API_KEY, fetch.BY_ID), (produce.API_KEY, produce.BY_ID)}
         monkeypatch.setattr(Channel, "supports", lambda c, key, v: (key, v) not in by_id and whole(c, key, v))
-    with copying(make_lease(pair, topics)) as grantor:
+    with copying(make_lease(pair, topics, secured=maybe_secured)) as grantor:
         with steady(pair.source, topics, codec=codec):
             time.sleep(3)
         await_copied(pair, topics)
@@ -153,9 +172,9 @@ def test_steady_traffic_is_carried_by_one_lane(
 
 
 def test_transactions_holes_and_large_batches_end_a_lane_and_another_is_opened(
-    pair: Pair, topics: str, java_reader: JavaReader, watched: Watched
+    pair: Pair, topics: str, java_reader: JavaReader, watched: Watched, maybe_secured: Secured | None
 ) -> None:
-    with copying(make_lease(pair, topics)):
+    with copying(make_lease(pair, topics, secured=maybe_secured)):
         with steady(pair.source, topics), small_load(pair.source, topics, PARTITIONS, seed=5, pause_s=0.2):
             for number in range(8):
                 time.sleep(0.3)
@@ -168,11 +187,11 @@ def test_transactions_holes_and_large_batches_end_a_lane_and_another_is_opened(
 
 
 def test_a_lane_ends_with_its_lease_and_the_next_one_goes_on(
-    pair: Pair, topics: str, java_reader: JavaReader, watched: Watched
+    pair: Pair, topics: str, java_reader: JavaReader, watched: Watched, maybe_secured: Secured | None
 ) -> None:
     """Some tell where they stand, some die in silence, and some are over by time."""
     dice = random.Random(7)
-    lease, left = make_lease(pair, topics), None
+    lease, left = make_lease(pair, topics, secured=maybe_secured), None
     with steady(pair.source, topics):
         for _ in range(12):
             one = replace(lease, seconds=dice.choice([0.6, 60.0]))
@@ -189,10 +208,10 @@ def test_a_lane_ends_with_its_lease_and_the_next_one_goes_on(
 
 
 def test_what_a_socket_does_not_take_at_once_is_sent_before_all_else(
-    pair: Pair, topics: str, java_reader: JavaReader, watched: Watched
+    pair: Pair, topics: str, java_reader: JavaReader, watched: Watched, maybe_secured: Secured | None
 ) -> None:
-    lease = make_lease(pair, topics)
-    narrow = Client(client_id="narrow", send_buffer_bytes=1)  # the system gives some kilobytes
+    lease = make_lease(pair, topics, secured=maybe_secured)
+    narrow = replace(lease.target.client, send_buffer_bytes=1)  # the system gives some kilobytes
     lease = replace(lease, target=replace(lease.target, client=narrow))
     with copying(lease):
         with steady(pair.source, topics, size=30_000, pause_s=0.1):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import select
 import socket
-import ssl
 import struct
 import sys
 import time
@@ -28,7 +27,7 @@ from sparkmirror.errors import AuthenticationError, BrokerError, ConnectionLostE
 from sparkmirror.net.address import check_place
 from sparkmirror.net.client import SYSTEMS, Client
 from sparkmirror.net.deadline import SETUP_TIMEOUT, deadline, time_left
-from sparkmirror.net.inbox import NOT_NOW, FrameSizeError, Inbox
+from sparkmirror.net.inbox import FrameSizeError, Inbox
 from sparkmirror.net.response import decode_response
 from sparkmirror.protocol import codes, fetch, offset_fetch
 from sparkmirror.protocol.produce import Buffer
@@ -36,11 +35,13 @@ from sparkmirror.protocol.wire import Reader, encode_string
 
 if TYPE_CHECKING:
     from sparkmirror.net.sasl.authentication import Authentication
+    from sparkmirror.net.tls.socket import TlsSocket
 
 _HEADER = struct.Struct(">ihhi")
 _I32 = struct.Struct(">i")
 _TLS_ALERT = b"\x15\x03"
 
+RECORD_BYTES = 17 << 10  # of TLS: OpenSSL may have as many that nobody has seen
 SOCKET_BUFFER_BYTES = 4 << 20
 MAX_PIECES = 512  # under the system's IOV_MAX of 1,024
 CONNECT_TIMEOUT_S = 10.0
@@ -93,7 +94,8 @@ class Channel:
         self.request_timeout_s = REQUEST_TIMEOUT_S if client.request_timeout_s is None else client.request_timeout_s
         self.used_at = time.monotonic()  # when something was last asked
         until = time.monotonic() + timeout_s
-        self._socket = _connect(host, port, time_left(timeout_s))
+        plain = _connect(host, port, time_left(timeout_s))
+        self._socket: socket.socket | TlsSocket = plain
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._set_buffer(socket.SO_RCVBUF, client.receive_buffer_bytes)
         self._set_buffer(socket.SO_SNDBUF, client.send_buffer_bytes)
@@ -101,7 +103,7 @@ class Channel:
             from sparkmirror.net.tls.socket import wrap_tls  # noqa: PLC0415 - only who needs it loads it
 
             left = max(0.0, until - time.monotonic())
-            self._socket = wrap_tls(self._socket, host, port, self._security, left)
+            self._socket = wrap_tls(plain, host, port, self._security, left)
         self._socket.setblocking(False)
         self._inbox = Inbox(self._socket)
         try:
@@ -119,7 +121,7 @@ class Channel:
     @property
     def trusted_s(self) -> float | None:
         """How long the broker's certificate is still valid; None: it showed none."""
-        if not isinstance(self._socket, ssl.SSLSocket):
+        if isinstance(self._socket, socket.socket):
             return None
         from sparkmirror.net.tls.socket import seconds_valid  # noqa: PLC0415
 
@@ -157,8 +159,8 @@ class Channel:
 
     @property
     def missing(self) -> int:
-        """Bytes of a large answer that has begun to arrive; 0: there is none, or it is not known."""
-        return self._inbox.missing
+        """Bytes of a large answer that has begun to arrive: at least so many are still to come; 0: there is none."""
+        return max(0, self._inbox.missing - (RECORD_BYTES if self.is_secret else 0))
 
     def supports(self, api_key: int, version: int) -> bool:
         low, high = self.versions.get(api_key, (0, -1))
@@ -227,7 +229,7 @@ class Channel:
             pieces = out if len(out) <= MAX_PIECES else [out[i] for i in range(MAX_PIECES)]
             try:
                 sent = self._socket.sendmsg(pieces)
-            except NOT_NOW:
+            except BlockingIOError:
                 return
             except OSError as error:
                 raise self._lost("was lost while sending", error) from error
@@ -303,8 +305,37 @@ class Channel:
         """Its file is somebody else's for a while: the id of the last request. None: not now, something is under way
         that only this knows, or a session has to be renewed before that time.
         """
-        is_plain = not isinstance(self._socket, ssl.SSLSocket) and self._inbox.is_empty
-        return self._correlation if is_plain and not self._out and self._renew_at > until else None
+        is_whole = self._inbox.is_empty and not self._out and self._renewal is None
+        return self._correlation if is_whole and self._renew_at > until else None
+
+    @property
+    def is_secret(self) -> bool:
+        """Its bytes are OpenSSL's: whoever borrows the file uses `read_now` and `send_now`."""
+        return not isinstance(self._socket, socket.socket)
+
+    def read_now(self, view: memoryview) -> int:
+        """For whoever borrows the file; 0: nothing is there for now."""
+        try:
+            count = self._socket.recv_into(view)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise self._lost("was lost", error) from error
+        if not count:
+            raise self._closed()
+        return count
+
+    def send_now(self, piece: memoryview) -> int:
+        """For whoever borrows the file: how much of it was sent. What was not is to be given again, unchanged."""
+        sent = 0
+        try:
+            while sent < len(piece):
+                sent += self._socket.sendmsg([piece[sent:]])
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            raise self._lost("was lost while sending", error) from error
+        return sent
 
     def take_back(
         self, correlation: int, pending: Iterable[Pending], read: memoryview, unsent: Sequence[bytes] = ()

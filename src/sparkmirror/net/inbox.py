@@ -7,15 +7,19 @@ asks says it, before any memory is taken for it.
 
 from __future__ import annotations
 
-import socket
-import ssl
 import struct
+from typing import Protocol
 
 BUFFER_BYTES = 8 << 10
 SHORTEST_FRAME_BYTES = 4  # the id of the request that it answers
 
-NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _SIZE = struct.Struct(">i")
+
+
+class Source(Protocol):
+    """As a socket that does not block: to bring less than finds room means that no more is there."""
+
+    def recv_into(self, view: memoryview, /) -> int: ...
 
 
 class FrameSizeError(Exception):
@@ -36,10 +40,8 @@ def _make_frame(size: int) -> memoryview:
 class Inbox:
     """The reading half of a connection."""
 
-    def __init__(self, source: socket.socket) -> None:
+    def __init__(self, source: Source) -> None:
         self._socket = source
-        # OpenSSL hands out a record a call, and may have more that no selector sees.
-        self._empty_if_short = not isinstance(source, ssl.SSLSocket)
         self._buffer = memoryview(bytearray(BUFFER_BYTES))
         self._start = self._end = 0  # what has come and was not taken yet
         self._large: memoryview | None = None
@@ -49,8 +51,8 @@ class Inbox:
 
     @property
     def missing(self) -> int:
-        """How many bytes of a large frame are awaited; 0: none is, or the socket can't tell how many it has."""
-        return len(self._large) - self._filled if self._large is not None and self._empty_if_short else 0
+        """How many bytes of a large frame are awaited; 0: none is."""
+        return len(self._large) - self._filled if self._large is not None else 0
 
     @property
     def is_empty(self) -> bool:
@@ -108,7 +110,7 @@ class Inbox:
         self._start, self._end = 0, here
         count = self._read_into(self._buffer[here:])
         self._end += count
-        self._is_empty = self._empty_if_short and count < BUFFER_BYTES - here
+        self._is_empty = count < BUFFER_BYTES - here
         return count > 0
 
     def _read_into(self, view: memoryview) -> int:
@@ -119,7 +121,7 @@ class Inbox:
             return count
         try:
             count = self._socket.recv_into(view)
-        except NOT_NOW:
+        except BlockingIOError:
             return 0
         if not count:
             raise EOFError

@@ -54,7 +54,9 @@ def test_records_that_come_all_the_time_are_gathered_for_the_target_until_none_c
     assert answer(row, 20, took_ms=latency_ms, every_ms=latency_ms)[1] == AT_ONCE
 
 
-@pytest.mark.parametrize("kilobytes_per_ms, least", [(1, 6000), (4, 24_000), (10, 32 << 10), (20, 40 << 10), (50, 72 << 10)])
+@pytest.mark.parametrize(
+    "kilobytes_per_ms, least", [(1, 6000), (4, 24_000), (10, 32 << 10), (20, 40 << 10), (50, 72 << 10)]
+)
 def test_of_much_traffic_less_than_what_comes_in_the_target_is_enough(kilobytes_per_ms: int, least: int) -> None:
     row = begin(latency_ms=8)
     for _ in range(40):

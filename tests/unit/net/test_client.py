@@ -49,6 +49,7 @@ def test_buffers_are_the_clients_else_the_systems_else_ours(option: int, field: 
         client = Client(**fields)
         channel = Channel("127.0.0.1", broker.port, client)
         try:
+            assert isinstance(channel._socket, socket.socket)
             return channel._socket.getsockopt(socket.SOL_SOCKET, option)
         finally:
             channel.close()

@@ -20,17 +20,15 @@ from sparkmirror.net.attempts import Attempts
 from sparkmirror.net.channel import Channel
 from sparkmirror.net.client import Client
 from sparkmirror.net.cluster import Cluster
-from sparkmirror.net.inbox import Inbox
 from sparkmirror.net.security import Security
 from sparkmirror.net.tls import context as contexts
 from sparkmirror.net.tls.ciphers import to_openssl
-from sparkmirror.net.tls.socket import JOINED_BYTES, LARGE_BYTES, gather, wrap_tls
+from sparkmirror.net.tls.socket import JOINED_BYTES, LARGE_BYTES, MOST_BYTES, TlsSocket, gather, wrap_tls
 from tests.support.certificates import DAY, Authority, Identity
 from tests.support.loopback import Loopback
 
 OWNER = "a->b source admin"
 LONG_S = 20.0
-NOT_NOW = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 @dataclass(frozen=True)
@@ -138,8 +136,7 @@ def test_versions_and_suites_are_chosen(party: Party) -> None:
         with Loopback(tls=party.server()) as broker:
             plain = socket.create_connection(("127.0.0.1", broker.port))
             secure = wrap_tls(plain, "127.0.0.1", broker.port, party.client(**settings).security, LONG_S)
-            assert isinstance(secure, ssl.SSLSocket)
-            with secure:
+            with contextlib.closing(secure):
                 cipher = secure.cipher()
                 assert cipher is not None
                 return secure.version() or "", cipher[0]
@@ -212,6 +209,7 @@ def test_small_pieces_are_sent_together_and_large_ones_as_they_are() -> None:
     head, large = b"head", memoryview(bytes(LARGE_BYTES))
     assert gather([large, head]) is large
     assert gather([head]) is head
+    assert len(gather([bytes(MOST_BYTES + 1)])) == MOST_BYTES
     assert gather([head, b"body", bytes(JOINED_BYTES), b"more"]) == b"headbody"
 
 
@@ -252,26 +250,64 @@ def test_large_messages_pass_whole_through_small_buffers(party: Party, echo: int
     sent, got = b"".join(left), bytearray()
     while len(got) < len(sent):
         assert any(select.select([secure], [secure] if left else [], [], LONG_S))
-        with contextlib.suppress(*NOT_NOW):
+        with contextlib.suppress(BlockingIOError):
             while left:
                 left = without(left, secure.sendmsg(left))
-        with contextlib.suppress(*NOT_NOW):
+        with contextlib.suppress(BlockingIOError):
             while some := secure.recv(100_000):
                 got += some
     assert bytes(got) == sent
     secure.close()
 
 
-def test_nobody_waits_for_the_rest_of_an_answer_that_openssl_may_have(party: Party, echo: int) -> None:
-    secure = wrap_tls(socket.create_connection(("127.0.0.1", echo)), "127.0.0.1", echo, party.client().security, LONG_S)
-    with secure:
-        secure.sendall((100_000).to_bytes(4, "big") + bytes(60_000))
-        secure.setblocking(False)
-        inbox = Inbox(secure)
-        while inbox._filled < 60_000:
-            assert select.select([secure], [], [], LONG_S)[0]
-            assert inbox.next_frame(1 << 20) is None
-            assert inbox.missing == 0
+def connect(party: Party, port: int) -> TlsSocket:
+    plain = socket.create_connection(("127.0.0.1", port))
+    secure = wrap_tls(plain, "127.0.0.1", port, party.client().security, LONG_S)
+    secure.setblocking(False)
+    return secure
+
+
+def send_all(secure: TlsSocket, data: bytes) -> None:
+    left = [memoryview(data)]
+    while left:
+        with contextlib.suppress(BlockingIOError):
+            left = without(left, secure.sendmsg(left))
+
+
+def await_readable(secure: TlsSocket) -> None:
+    assert select.select([secure], [], [], LONG_S)[0]
+
+
+def test_a_read_brings_all_records_that_are_there(party: Party, echo: int) -> None:
+    """As of a plain socket, so that a selector shows whatever is left."""
+    with contextlib.closing(connect(party, echo)) as secure:
+        send_all(secure, bytes(100_000))
+        secure.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 100_000)
+        await_readable(secure)
+        assert secure.recv_into(memoryview(bytearray(200_000))) == 100_000
+        with pytest.raises(BlockingIOError):
+            secure.recv(1)
+
+
+@pytest.mark.parametrize("is_broken", [True, False])
+def test_what_came_before_the_end_is_read_before_it(party: Party, is_broken: bool) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with party.server().wrap_socket(listener.accept()[0], server_side=True) as connection:
+            connection.sendall(b"last words")
+            if is_broken:
+                socket.socket.sendall(connection, b"\x17\x03\x03\x00\x20" + bytes(32))  # can't be opened
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with listener, contextlib.closing(connect(party, listener.getsockname()[1])) as secure:
+        thread.join(LONG_S)
+        await_readable(secure)
+        assert secure.recv(100) == b"last words"
+        for _ in range(2):
+            with pytest.raises(ssl.SSLError) if is_broken else contextlib.nullcontext():
+                assert secure.recv(100) == b""
 
 
 def test_who_is_refused_is_not_tried_in_a_hurry(party: Party) -> None:

@@ -22,6 +22,7 @@ from sparkmirror.copy.lane import gather
 from sparkmirror.copy.lane import ride as r
 from sparkmirror.copy.lane import table as t
 from sparkmirror.copy.lane.carry import MOST_TURNS, make_desk
+from sparkmirror.copy.lane.hands import Hands
 from sparkmirror.copy.lane.system import IS_HERE
 from sparkmirror.copy.lease import Bounds, Rules
 from sparkmirror.copy.queue import NO_BATCH, Ready
@@ -74,6 +75,9 @@ class Lane:
             int(self._setting.keys[0].starts[-1]),
             r.FRONT_BYTES + max(len(head) for head in self._setting.heads),
         )
+        self._hands = Hands(
+            [f.channel for f in self.fetchers], [a.channel for a in self.appenders], self._state, self._desk
+        )
         self.must_end_at = min(side.channel.must_renew_at for side in self.sides)
 
     @property
@@ -87,6 +91,7 @@ class Lane:
         by_id = versions[0] == fetch.BY_ID, versions[1] == produce.BY_ID
         channels = self.fetchers[0].channel, self.appenders[0].channel
         return r.Setting(
+            by_hand=any(side.channel.is_secret for side in self.sides),
             by_id=by_id,
             versions=versions,
             keys=(
@@ -137,7 +142,12 @@ class Lane:
     def ride(self, until: float, lease_ends: float) -> int:
         """Until that time at the latest. Why it ended (`lane/ride.py`)."""
         self._state.scratch[r.LEASE_ENDS] = int(lease_ends * NS)
-        return r.ride(int(until * NS), self._setting, self._state, self._desk)
+        while True:
+            ended = r.ride(int(until * NS), self._setting, self._state, self._desk)
+            if not self._setting.by_hand or ended not in (r.READ, r.UNSENT):
+                return ended
+            if not (self._hands.read() if ended == r.READ else self._hands.send(lease_ends)):
+                return r.GONE if ended == r.READ else r.UNSENT
 
     # -- what was done
 
@@ -171,11 +181,8 @@ class Lane:
 
     def _find_unsent(self) -> dict[int, list[bytes]]:
         found: dict[int, list[bytes]] = {}
-        for side, at, end in self._state.unsent.tolist():
-            if at < 0:
-                break
-            out = self._desk.wish if side < 0 else self._desk.out
-            found.setdefault(side, []).append(out[at:end].tobytes())
+        for side, piece in self._hands.find_unsent():
+            found.setdefault(side, []).append(bytes(piece))
         return found
 
     def _return_source(self, index: int, fetcher: Fetcher, unsent: Sequence[bytes]) -> None:

@@ -6,6 +6,9 @@
 What a source sends is gathered in `arrived[source]`, what a target sends in `answers[target]`. Only what is whole and
 plain is taken from there; all else stays there, for the copy to go on with. Nothing that was read is lost, and nothing
 that was sent is forgotten: `flights` are the appends that were not answered yet.
+
+Sockets with TLS are OpenSSL's, which the interpreter calls (`by_hand`): the loop ends where it would read or send, and
+begins anew with what was read.
 """
 
 from __future__ import annotations
@@ -35,15 +38,17 @@ from sparkmirror.copy.lane.carry import (
 from sparkmirror.copy.lane.gather import FLOOD_MS, note_answer, plan_fetch
 from sparkmirror.copy.lane.table import Files, Keys, Table
 from sparkmirror.copy.pace import FULL_SHARE
+from sparkmirror.net.channel import RECORD_BYTES
 from sparkmirror.protocol import fetch, produce
 
 # Why it came to an end.
-OVER, OTHERS, STRANGE, GONE, UNSENT = range(5)
+OVER, OTHERS, STRANGE, GONE, UNSENT, READ = range(6)
 #   OVER     its time is
 #   OTHERS   something else is ready
 #   STRANGE  an answer that is not plain lies there
 #   GONE     a connection is
-#   UNSENT   a socket did not take all of a request
+#   UNSENT   a socket did not take all of a request; by hand: something is to be sent
+#   READ     by hand: something is to be read
 
 # Of a source broker. ASKED_AT, WAITS_MS: of the request under way; IS_IDLE: there is none; AWAITED: bytes that wake us
 # up; LOOK_AT: when less is read, too, or 0; HELD_AT: since when its answer waits for those of targets; WAS_FULL: it was
@@ -74,6 +79,8 @@ _FETCH_HEAD = fetch.HEAD.size
 
 class Setting(NamedTuple):
     """What stays as it is. `heads`: what follows the front of a request, to the source and to the target."""
+
+    by_hand: bool
 
     by_id: tuple[bool, bool]
     versions: tuple[int, int]
@@ -108,9 +115,14 @@ class State(NamedTuple):
 def ride(until: int, setting: Setting, state: State, desk: Desk) -> int:
     """Until that time, or something is not plain. Why it ended."""
     state.unsent[:, 1] = -1
-    answers_at = 0
+    answers_at, now = 0, system.now_ns(state.scratch)
+    if setting.by_hand:
+        ended = _take_answers(setting, state, now)
+        if ended != OVER:
+            return ended
     for source in range(len(state.sources)):
-        if state.sources[source, S_HERE] > 0:  # of the last time
+        is_late = setting.by_hand and 0 < state.sources[source, S_LOOK_AT] <= now
+        if state.sources[source, S_HERE] > 0 or is_late:  # of the last time
             ended = _take_source(source, until, setting, state, desk)
             if ended != OVER:
                 return ended
@@ -125,6 +137,8 @@ def ride(until: int, setting: Setting, state: State, desk: Desk) -> int:
             if answers_at == 0:
                 answers_at = now + ANSWERS_WAIT_NS
             if now >= answers_at:
+                if setting.by_hand:
+                    return READ
                 ended = _take_answers(setting, state, now)
                 for source in range(len(state.sources)):
                     if ended == OVER and state.sources[source, S_HELD_AT] > 0:
@@ -154,9 +168,13 @@ def ride(until: int, setting: Setting, state: State, desk: Desk) -> int:
                 if not is_held or state.targets[target, T_COUNT] == 0:
                     return GONE
                 answers_at = now
+        if setting.by_hand and answers_at and answers_at <= now:
+            return READ
         for source in range(len(state.sources)):
             is_ready = system.state_of(state.files, source) != 0
             if is_ready or (ready == 0 and 0 < state.sources[source, S_LOOK_AT] <= till):
+                if setting.by_hand:
+                    return READ
                 ended = _take_source(source, until, setting, state, desk)
                 if ended != OVER:
                     return ended
@@ -169,32 +187,51 @@ def _take_source(source: int, until: int, setting: Setting, state: State, desk: 
     """What has arrived of an answer; OVER: go on."""
     row, data = state.sources[source], state.arrived[source]
     before = row[S_HERE]
-    size = big_endian(data, 0, 4) if before >= SIZE_BYTES else -1
-    while size < 0 or row[S_HERE] < SIZE_BYTES + size:
-        wanted = len(data) - row[S_HERE]
-        count = system.receive(row[S_FILE], data, row[S_HERE], wanted)
-        if count == system.NOT_NOW:
-            break
-        if count <= 0:
-            return OTHERS if count == system.INTERRUPTED else GONE
-        row[S_HERE] += count
-        if size < 0 and row[S_HERE] >= SIZE_BYTES:
-            size = big_endian(data, 0, 4)
-            if size < SIZE_BYTES or SIZE_BYTES + size > len(data):
-                return STRANGE
-        if count < wanted and (size < 0 or row[S_HERE] < SIZE_BYTES + size):
-            break  # all that was there
-    is_whole = size >= 0 and row[S_HERE] >= SIZE_BYTES + size
+    if not setting.by_hand and _missing(row, data) > 0:
+        ended = _receive(row, data)
+        if ended != OVER:
+            return ended
+    missing = _missing(row, data)
+    if missing == UNUSUAL:
+        return STRANGE
     now = system.now_ns(state.scratch)
-    if not is_whole:
-        rest = SIZE_BYTES + size - row[S_HERE] if size >= 0 and row[S_HERE] > before else 1
-        _await(row, rest, now + REST_WAIT_NS, state)
+    if missing > 0:
+        if setting.by_hand:
+            missing -= RECORD_BYTES
+        elif row[S_HERE] == before:
+            missing = 1
+        _await(row, max(1, missing), now + REST_WAIT_NS, state)
         return OVER
     row[S_LOOK_AT] = 0
     ended = _take_answers(setting, state, now)
     if ended != OVER:
         return ended
-    return _carry_on(source, size, until, setting, state, desk)
+    return _carry_on(source, big_endian(data, 0, 4), until, setting, state, desk)
+
+
+@kernel
+def _missing(row: Table, data: Bytes) -> int:
+    """How many bytes, as far as they are announced; `UNUSUAL` if no answer has as many."""
+    if row[S_HERE] < SIZE_BYTES:
+        return 1
+    size = big_endian(data, 0, 4)
+    return UNUSUAL if size < SIZE_BYTES or SIZE_BYTES + size > len(data) else max(0, SIZE_BYTES + size - row[S_HERE])
+
+
+@kernel
+def _receive(row: Table, data: Bytes) -> int:
+    """All that is there of one answer; OVER: go on."""
+    while True:
+        wanted = len(data) - row[S_HERE]
+        count = system.receive(row[S_FILE], data, row[S_HERE], wanted) if wanted else system.NOT_NOW
+        if count == system.NOT_NOW:
+            return OVER
+        if count <= 0:
+            return OTHERS if count == system.INTERRUPTED else GONE
+        row[S_HERE] += count
+        missing = _missing(row, data)
+        if count < wanted or missing <= 0:
+            return OVER
 
 
 @kernel
@@ -237,9 +274,9 @@ def _carry_on(source: int, size: int, until: int, setting: Setting, state: State
     unsent = 0
     for i in range(count):
         unsent = _send_append(desk.requests[i], setting, state, desk, unsent)
-    if unsent:
+    if unsent and not setting.by_hand:
         return UNSENT
-    return _ask(source, until, setting, state, desk)
+    return _ask(source, until, setting, state, desk, unsent)
 
 
 @kernel
@@ -256,8 +293,8 @@ def _send_append(request: Table, setting: Setting, state: State, desk: Desk, uns
     flight[F_CORRELATION], flight[F_BATCHES], flight[F_AT] = row[T_CORRELATION], count, now
     state.batches[target, slot, :count] = desk.sent[request[SENT_FROM] : request[SENT_TO]]
     row[T_COUNT] += 1
-    is_over = now >= state.scratch[LEASE_ENDS]
-    sent = 0 if unsent or is_over else max(0, system.send(row[T_FILE], desk.out, at, end - at))
+    must_wait = setting.by_hand or unsent > 0 or now >= state.scratch[LEASE_ENDS]
+    sent = 0 if must_wait else max(0, system.send(row[T_FILE], desk.out, at, end - at))
     if at + sent < end:
         state.unsent[unsent, 0], state.unsent[unsent, 1], state.unsent[unsent, 2] = target, at + sent, end
         return unsent + 1
@@ -265,8 +302,8 @@ def _send_append(request: Table, setting: Setting, state: State, desk: Desk, uns
 
 
 @kernel
-def _ask(source: int, until: int, setting: Setting, state: State, desk: Desk) -> int:
-    """The next fetch of the same partitions."""
+def _ask(source: int, until: int, setting: Setting, state: State, desk: Desk, unsent: int) -> int:
+    """The next fetch of the same partitions. `unsent`: requests that go before it."""
     row, out = state.sources[source], desk.wish
     room = FRONT_BYTES + len(setting.heads[0])
     end = put_wishes(
@@ -285,9 +322,9 @@ def _ask(source: int, until: int, setting: Setting, state: State, desk: Desk) ->
     row[S_ASKED_AT], row[S_WAITS_MS], row[S_IS_IDLE] = now, wait_ms, 0
     look_at = now + min(wait_ms, FLOOD_MS) * _NS_PER_MS + LATE_NS
     _await(row, max(FIRST_BYTES, min(least_bytes, row[S_MOST_BYTES])), look_at, state)
-    sent = max(0, system.send(row[S_FILE], out, 0, end))
+    sent = 0 if setting.by_hand else max(0, system.send(row[S_FILE], out, 0, end))
     if sent < end:
-        state.unsent[0, 0], state.unsent[0, 1], state.unsent[0, 2] = -1 - source, sent, end
+        state.unsent[unsent, 0], state.unsent[unsent, 1], state.unsent[unsent, 2] = -1 - source, sent, end
         return UNSENT
     return OVER
 
@@ -313,12 +350,13 @@ def _take_answers(setting: Setting, state: State, now: int) -> int:
 @kernel
 def _take_target(target: int, setting: Setting, state: State, now: int) -> int:
     row, data = state.targets[target], state.answers[target]
-    count = system.receive(row[T_FILE], data, row[T_HERE], len(data) - row[T_HERE])
-    if count == system.NOT_NOW:
-        return OVER
-    if count <= 0:
-        return OTHERS if count == system.INTERRUPTED else GONE
-    row[T_HERE] += count
+    if not setting.by_hand:
+        count = system.receive(row[T_FILE], data, row[T_HERE], len(data) - row[T_HERE])
+        if count == system.NOT_NOW:
+            return OVER
+        if count <= 0:
+            return OTHERS if count == system.INTERRUPTED else GONE
+        row[T_HERE] += count
     while row[T_HERE] >= SIZE_BYTES:
         size = big_endian(data, 0, 4)
         if size < SIZE_BYTES or SIZE_BYTES + size > len(data) or row[T_COUNT] == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sparkmirror.errors import ConfigError
 from sparkmirror.net.security import Security
@@ -19,6 +20,9 @@ from sparkmirror.net.tls.material import (
     seconds_valid,
 )
 
+if TYPE_CHECKING:
+    from sparkmirror.net.tls.socket import TlsSocket
+
 # OpenSSL's X509_V_ERR_...
 _NOT_YET_VALID, _EXPIRED = 9, 10
 _WRONG_HOSTS = (62, 64)
@@ -29,7 +33,7 @@ _NO_COMMON = ("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL", "HANDSHAKE_FAILURE", "
 _OUR_CERTIFICATE = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
 
 
-def find_alert(error: OSError, secure: socket.socket) -> ssl.SSLError | None:
+def find_alert(error: OSError, secure: socket.socket | TlsSocket) -> ssl.SSLError | None:
     """What the broker said before it hung up: the error itself, or what is left to be read behind one of sending."""
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
         return error
