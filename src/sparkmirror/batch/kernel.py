@@ -1,12 +1,20 @@
 """What compiled functions over bytes share: how they are compiled, and copies and comparisons at the speed of memory.
 
+Code that was compiled is kept on disk, with all that it calls and each constant that it names compiled into it. numba
+would use it again as long as the file of the function itself has not changed; here all files of kernels must be as they
+were.
+
 numba turns a slice assignment into a loop of a byte a step; a call of memcpy is ten times as fast for 100 bytes. A
 comparison that ends at the first difference is such a loop, too.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -16,18 +24,29 @@ from numba import njit
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+PACKAGE = Path(__file__).parent.parent
+SOURCES = ("batch/*.py", "copy/lane/*.py", "copy/pace.py", "copy/queue.py", "protocol/*.py", "verify/*.py")
+
 Bytes = npt.NDArray[np.uint8]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
     """Compiled at its first call, then kept on disk; other threads run meanwhile."""
-    try:
-        compiled = njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        # No folder to keep it in: neither beside the source, nor in the user's cache, nor in NUMBA_CACHE_DIR.
-        compiled = njit(nogil=True)(function)
+    compiled: Any = njit(nogil=True)(function)
+    # It fails if there is no folder: neither beside the source, nor in the user's cache, nor in NUMBA_CACHE_DIR.
+    with contextlib.suppress(RuntimeError):
+        compiled.enable_caching()
+        compiled._cache._cache_file._source_stamp = _digest()
     return cast(Function, compiled)
+
+
+@functools.cache
+def _digest() -> str:
+    found = hashlib.blake2b()
+    for path in sorted(path for pattern in SOURCES for path in PACKAGE.glob(pattern)):
+        found.update(b"%s %d " % (str(path.relative_to(PACKAGE)).encode(), path.stat().st_size) + path.read_bytes())
+    return found.hexdigest()
 
 
 def _memcpy(_context: Any, out: Any, at: Any, data: Any, begin: Any, size: Any) -> Any:

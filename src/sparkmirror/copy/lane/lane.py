@@ -28,7 +28,7 @@ from sparkmirror.copy.lease import Bounds, Rules
 from sparkmirror.copy.queue import NO_BATCH, Ready
 from sparkmirror.copy.receipt import ReceiptBook
 from sparkmirror.copy.roster import HELD_BYTES
-from sparkmirror.net.channel import Pending
+from sparkmirror.net.channel import RECORD_BYTES, Pending
 from sparkmirror.protocol import fetch, produce
 
 MOST_BYTES = 4 << 20  # of a source's answer
@@ -92,6 +92,7 @@ class Lane:
         channels = self.fetchers[0].channel, self.appenders[0].channel
         return r.Setting(
             by_hand=any(side.channel.is_secret for side in self.sides),
+            sealed_bytes=RECORD_BYTES,
             by_id=by_id,
             versions=versions,
             keys=(

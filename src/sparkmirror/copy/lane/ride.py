@@ -38,7 +38,6 @@ from sparkmirror.copy.lane.carry import (
 from sparkmirror.copy.lane.gather import FLOOD_MS, note_answer, plan_fetch
 from sparkmirror.copy.lane.table import Files, Keys, Table
 from sparkmirror.copy.pace import FULL_SHARE
-from sparkmirror.net.channel import RECORD_BYTES
 from sparkmirror.protocol import fetch, produce
 
 # Why it came to an end.
@@ -78,9 +77,13 @@ _FETCH_HEAD = fetch.HEAD.size
 
 
 class Setting(NamedTuple):
-    """What stays as it is. `heads`: what follows the front of a request, to the source and to the target."""
+    """What stays as it is. `heads`: what follows the front of a request, to the source and to the target.
+
+    `sealed_bytes`: so many may have come of an answer that nobody has seen yet.
+    """
 
     by_hand: bool
+    sealed_bytes: int
 
     by_id: tuple[bool, bool]
     versions: tuple[int, int]
@@ -197,7 +200,7 @@ def _take_source(source: int, until: int, setting: Setting, state: State, desk: 
     now = system.now_ns(state.scratch)
     if missing > 0:
         if setting.by_hand:
-            missing -= RECORD_BYTES
+            missing -= setting.sealed_bytes
         elif row[S_HERE] == before:
             missing = 1
         _await(row, max(1, missing), now + REST_WAIT_NS, state)

@@ -16,7 +16,7 @@ def warm_up() -> None:
     warm.warm_up()
     keys = table.make_keys(["t"], [(0, 0)])
     none, head = np.zeros((1, 1, 1), np.int64), np.zeros(1, np.uint8)
-    setting = ride.Setting(False, (False, False), (0, 0), (keys, keys), (head, head), 0, 0, 0, 0)
+    setting = ride.Setting(False, 0, (False, False), (0, 0), (keys, keys), (head, head), 0, 0, 0, 0)
     state = ride.State(
         table=np.zeros((1, table.COLUMNS), np.int64),
         sources=np.zeros((1, ride.SOURCE_COLUMNS), np.int64),
