@@ -147,8 +147,17 @@ def steady(servers: str, topic: str, *, size: int = 200, codec: str = "none", pa
         yield
 
 
-@pytest.mark.parametrize("dialect", ["by id", "by name"])
-@pytest.mark.parametrize("codec", ["none", "lz4"])
+@pytest.mark.parametrize(
+    ("maybe_secured", "codec", "dialect"),
+    [
+        ("plain", "none", "by id"),
+        ("plain", "lz4", "by id"),
+        ("plain", "none", "by name"),
+        ("TLS", "none", "by id"),
+        ("TLS", "lz4", "by name"),
+    ],
+    indirect=["maybe_secured"],
+)
 def test_steady_traffic_is_carried_by_one_lane(
     pair: Pair, topics: str, java_reader: JavaReader, watched: Watched, monkeypatch: pytest.MonkeyPatch,
     maybe_secured: Secured | None, codec: str, dialect: str,

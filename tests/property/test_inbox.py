@@ -84,3 +84,28 @@ def test_whole_frames_are_taken_before_the_end_is_told() -> None:
         assert [bytes(frame) for frame in _take(inbox)] == [b"last"]
         with pytest.raises(EOFError):
             list(_take(inbox))
+
+
+class Source:
+    """Brings a piece at each read, and what did not find room with the next."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self.pieces, self.here = list(pieces), bytearray()
+
+    def recv_into(self, view: memoryview) -> int:
+        if self.pieces:
+            self.here += self.pieces.pop(0)
+        if not self.here:
+            raise BlockingIOError
+        count = min(len(view), len(self.here))
+        view[:count] = self.here[:count]
+        del self.here[:count]
+        return count
+
+
+def test_what_comes_while_a_large_frame_is_read_is_handed_out_with_it() -> None:
+    """With TLS it is in memory then, where no selector sees it."""
+    bodies = [bytes(3 * BUFFER_BYTES), b"the next answer"]
+    whole = b"".join(len(body).to_bytes(4, "big") + body for body in bodies)
+    inbox = Inbox(Source(whole[:1000], whole[1000:]))
+    assert [inbox.next_frame(MOST_BYTES) for _ in range(3)] == [*bodies, None]

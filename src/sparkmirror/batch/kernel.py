@@ -34,8 +34,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def kernel(function: Function) -> Function:
     """Compiled at its first call, then kept on disk; other threads run meanwhile."""
     compiled: Any = njit(nogil=True)(function)
-    # It fails if there is no folder: neither beside the source, nor in the user's cache, nor in NUMBA_CACHE_DIR.
-    with contextlib.suppress(RuntimeError):
+    # It fails if there is no folder: neither beside the source, nor in the user's cache, nor in NUMBA_CACHE_DIR; and
+    # with NUMBA_DISABLE_JIT, where nothing is compiled.
+    with contextlib.suppress(RuntimeError, AttributeError):
         compiled.enable_caching()
         compiled._cache._cache_file._source_stamp = _digest()
     return cast(Function, compiled)

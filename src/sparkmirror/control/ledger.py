@@ -17,6 +17,8 @@ from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
 
 RATE_WINDOW_S = 30.0
+HALF_AFTER_S = 60.0  # bytes that were copied then weigh half of those that are now
+FADE_EVERY_S = 5.0
 
 
 class Ledger:
@@ -27,6 +29,7 @@ class Ledger:
         self._books: dict[str, FactBook] = {}
         self._bytes: dict[str, deque[tuple[float, int]]] = {}
         self._traffic: dict[str, dict[Place, float]] = {}
+        self._faded_at = time.monotonic()
         self._filled: dict[str, dict[Place, Filling]] = {}
         self._failing: dict[str, dict[Place, float]] = {}  # since when, by the monotonic clock
         self.records = self.rebuilt = self.holes = self.skipped = 0
@@ -37,6 +40,7 @@ class Ledger:
         """Note some receipts; by flow, the positions that moved."""
         now = _now()
         with self._lock:
+            self._fade(time.monotonic())
             moved: dict[str, dict[Place, Standing]] = {}
             said: dict[tuple[str, Place], Receipt] = {}
             for receipt in receipts:
@@ -68,8 +72,6 @@ class Ledger:
     def begin_round(self) -> None:
         with self._lock:
             self.rounds += 1
-            for flow in self._traffic:
-                self._fade(flow)
 
     # -- facts
 
@@ -120,8 +122,9 @@ class Ledger:
     # -- figures
 
     def traffic(self, flow: str) -> dict[Place, float]:
-        """Bytes of each partition in the last rounds, older ones counting half of the next: weights for leases."""
+        """Bytes of each partition, older ones counting less: weights for leases."""
         with self._lock:
+            self._fade(time.monotonic())
             return dict(self._traffic.get(flow, {}))
 
     def filled(self, flow: str) -> dict[Place, Filling]:
@@ -155,9 +158,14 @@ class Ledger:
             filled = self._filled.setdefault(receipt.flow, {})
             filled[place] = filled.get(place, Filling()).plus(receipt.holes, receipt.fill_ms, time.monotonic())
 
-    def _fade(self, flow: str) -> None:
-        faded = {place: weight / 2 for place, weight in self._traffic.get(flow, {}).items()}
-        self._traffic[flow] = {place: weight for place, weight in faded.items() if weight >= 1}
+    def _fade(self, now: float) -> None:
+        """By time, however long rounds last."""
+        if now - self._faded_at < FADE_EVERY_S:
+            return
+        left = 0.5 ** ((now - self._faded_at) / HALF_AFTER_S)
+        self._faded_at = now
+        for flow, weights in self._traffic.items():
+            self._traffic[flow] = {place: weight * left for place, weight in weights.items() if weight * left >= 1}
 
 
 def _now() -> str:

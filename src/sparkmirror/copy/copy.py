@@ -198,7 +198,11 @@ class Copy:
         """Whether a source has more than it may send at once. With a ceiling more tasks would not help."""
         if self.lease.rules.bytes_per_second:
             return False
-        return self._lane.has_backlog if self._lane else any(f.was_full for f in self._links.fetchers.values())
+        return (
+            self._lane.has_backlog
+            if self._lane
+            else any(f.was_full and not f.idle for f in self._links.fetchers.values())
+        )
 
     def _poll(self, timeout_s: float) -> None:
         ready_now = dict(self._links.select(0.0 if self._unread else timeout_s))

@@ -82,6 +82,7 @@ class Channel:
         self._client = encode_string(client.client_id)
         self._correlation = 0
         self._wakes_at = 1
+        self._failure: ConnectionLostError | None = None  # while somebody had the file: how much was sent is not known
         self._out: deque[Buffer] = deque()
         self._unsent = 0  # bytes
         self.pending: deque[Pending] = deque()
@@ -224,6 +225,8 @@ class Channel:
 
     def flush(self) -> None:
         """Write as much as the socket takes without waiting."""
+        if self._failure is not None:
+            raise self._failure
         out = self._out
         while out:
             pieces = out if len(out) <= MAX_PIECES else [out[i] for i in range(MAX_PIECES)]
@@ -246,6 +249,8 @@ class Channel:
 
     def receive(self) -> Iterator[tuple[Pending, memoryview]]:
         """The answers that have arrived whole, each with the request it belongs to."""
+        if self._failure is not None:
+            raise self._failure
         self._inbox.wake()
         while (frame := self._next_frame()) is not None:
             pending, body = self._match(frame)
@@ -257,7 +262,10 @@ class Channel:
     def _next_frame(self) -> memoryview | None:
         most_bytes = self.pending[0].most_bytes if self._is_known and self.pending else LARGEST_LOGIN_BYTES
         try:
-            return self._inbox.next_frame(most_bytes)
+            frame = self._inbox.next_frame(most_bytes)
+            if frame is None and self._has_ended:
+                raise EOFError
+            return frame
         except FrameSizeError as error:
             if error.head.startswith(_TLS_ALERT) and not self.versions:
                 raise AuthenticationError(f"{self} speaks TLS: set security.protocol to SSL or SASL_SSL") from error
@@ -313,6 +321,14 @@ class Channel:
         """Its bytes are OpenSSL's: whoever borrows the file uses `read_now` and `send_now`."""
         return not isinstance(self._socket, socket.socket)
 
+    @property
+    def _has_ended(self) -> bool:
+        """With TLS, which a selector need not show. Raises what has ended it."""
+        if isinstance(self._socket, socket.socket) or not self._socket.has_ended:
+            return False
+        self._socket.check()
+        return True
+
     def read_now(self, view: memoryview) -> int:
         """For whoever borrows the file; 0: nothing is there for now."""
         try:
@@ -334,7 +350,8 @@ class Channel:
         except BlockingIOError:
             pass
         except OSError as error:
-            raise self._lost("was lost while sending", error) from error
+            self._failure = self._lost("was lost while sending", error)
+            raise self._failure from error
         return sent
 
     def take_back(

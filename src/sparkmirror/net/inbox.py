@@ -89,6 +89,7 @@ class Inbox:
                 return None
             self._filled += count
         frame, self._large = self._large, None
+        self._is_empty = False  # what came meanwhile stands behind it
         return frame
 
     def _announced(self, most_bytes: int) -> int:

@@ -12,7 +12,10 @@ from pathlib import Path
 from sparkmirror.batch import kernel
 from sparkmirror.batch.kernel import PACKAGE, SOURCES
 
-PROGRAM = "from sparkmirror.batch.varint import varint_size; print(varint_size(0), sum(varint_size.stats.cache_hits.values()))"
+PROGRAM = """
+from sparkmirror.batch.varint import varint_size
+print(varint_size(0), sum(varint_size.stats.cache_hits.values()))
+"""
 
 
 def test_a_change_elsewhere_is_compiled_in(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sparkmirror.control.ledger import Ledger
+from sparkmirror.control.ledger import HALF_AFTER_S, Ledger
 from sparkmirror.copy.receipt import GOES_ON, NOTED, SAID, SKIPPED, STOPPED, WAITING, Receipt
 from sparkmirror.topology.fact import Fact
 from sparkmirror.topology.standing import Standing
@@ -47,15 +47,19 @@ def test_a_fact_is_said_once_and_clears_when_the_partition_goes_on(caplog: pytes
     assert [r.levelname for r in caplog.records] == ["ERROR", "INFO"]
 
 
-def test_traffic_weighs_partitions_and_fades_when_they_fall_silent() -> None:
+def test_traffic_weighs_partitions_and_fades_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("sparkmirror.control.ledger.time.monotonic", lambda: now)
     ledger = Ledger()
     ledger.take([COPIED, replace(COPIED, partition=1, bytes=300)])
     assert ledger.traffic("A->B") == {("t", 0): 100.0, ("t", 1): 300.0}
-    ledger.begin_round()
+    now += HALF_AFTER_S
     ledger.take([COPIED])
     assert ledger.traffic("A->B") == {("t", 0): 150.0, ("t", 1): 150.0}
+    ledger.begin_round()
+    assert ledger.traffic("A->B") == {("t", 0): 150.0, ("t", 1): 150.0}, "rounds have any length"
     for _ in range(10):
-        ledger.begin_round()
+        now += HALF_AFTER_S
         ledger.take([COPIED])
     assert set(ledger.traffic("A->B")) == {("t", 0)}
 

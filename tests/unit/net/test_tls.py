@@ -8,6 +8,7 @@ import select
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -308,6 +309,53 @@ def test_what_came_before_the_end_is_read_before_it(party: Party, is_broken: boo
         for _ in range(2):
             with pytest.raises(ssl.SSLError) if is_broken else contextlib.nullcontext():
                 assert secure.recv(100) == b""
+
+
+def test_a_fault_is_said_again_and_again_though_the_other_side_falls_silent(party: Party) -> None:
+    """No selector shows it a second time."""
+    listener, over = socket.create_server(("127.0.0.1", 0)), threading.Event()
+
+    def serve() -> None:
+        with party.server().wrap_socket(listener.accept()[0], server_side=True) as connection:
+            connection.sendall((6).to_bytes(4, "big") + b"answer")
+            socket.socket.sendall(connection, b"\x17\x03\x03\x00\x20" + bytes(32))  # can't be opened
+            over.wait(LONG_S)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        with listener, contextlib.closing(connect(party, listener.getsockname()[1])) as secure:
+            found = b""
+            while not secure.has_ended:
+                await_readable(secure)
+                with contextlib.suppress(BlockingIOError):
+                    found += secure.recv(100)
+            assert found.endswith(b"answer")
+            for _ in range(3):
+                with pytest.raises(ssl.SSLError):
+                    secure.recv(100)
+                with pytest.raises(ssl.SSLError):
+                    secure.check()
+    finally:
+        over.set()
+        thread.join(LONG_S)
+
+
+def test_who_sends_a_byte_now_and_then_does_not_hold_up_the_handshake(party: Party) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as slow:
+
+        def drip() -> None:
+            with slow.accept()[0] as connection, contextlib.suppress(OSError):
+                connection.sendall(b"\x16\x03\x03\x40\x00")  # a record of 16 KB begins
+                while True:
+                    connection.sendall(b"\0")
+                    time.sleep(0.005)
+
+        threading.Thread(target=drip, daemon=True).start()
+        began = time.monotonic()
+        with pytest.raises(ConnectionLostError, match="no TLS handshake"):
+            Channel("127.0.0.1", slow.getsockname()[1], party.client(), timeout_s=0.3)
+        assert time.monotonic() - began < 2
 
 
 def test_who_is_refused_is_not_tried_in_a_hurry(party: Party) -> None:

@@ -118,17 +118,10 @@ class State(NamedTuple):
 def ride(until: int, setting: Setting, state: State, desk: Desk) -> int:
     """Until that time, or something is not plain. Why it ended."""
     state.unsent[:, 1] = -1
-    answers_at, now = 0, system.now_ns(state.scratch)
-    if setting.by_hand:
-        ended = _take_answers(setting, state, now)
-        if ended != OVER:
-            return ended
-    for source in range(len(state.sources)):
-        is_late = setting.by_hand and 0 < state.sources[source, S_LOOK_AT] <= now
-        if state.sources[source, S_HERE] > 0 or is_late:  # of the last time
-            ended = _take_source(source, until, setting, state, desk)
-            if ended != OVER:
-                return ended
+    ended = _go_on(until, setting, state, desk)
+    if ended != OVER:
+        return ended
+    answers_at = 0
     while True:
         now = system.now_ns(state.scratch)
         if now >= until:
@@ -175,7 +168,9 @@ def ride(until: int, setting: Setting, state: State, desk: Desk) -> int:
             return READ
         for source in range(len(state.sources)):
             is_ready = system.state_of(state.files, source) != 0
-            if is_ready or (ready == 0 and 0 < state.sources[source, S_LOOK_AT] <= till):
+            # Also while others are ready all the time.
+            is_late = 0 < state.sources[source, S_LOOK_AT] <= (till if ready == 0 else now)
+            if is_ready or is_late:
                 if setting.by_hand:
                     return READ
                 ended = _take_source(source, until, setting, state, desk)
@@ -183,6 +178,23 @@ def ride(until: int, setting: Setting, state: State, desk: Desk) -> int:
                     return ended
                 if state.sources[source, S_HERE] == 0:
                     answers_at = 0  # they were taken, too
+
+
+@kernel
+def _go_on(until: int, setting: Setting, state: State, desk: Desk) -> int:
+    """With what is here already: of the last time, or read by hand. OVER: go on."""
+    now = system.now_ns(state.scratch)
+    if setting.by_hand:
+        ended = _take_answers(setting, state, now)
+        if ended != OVER:
+            return ended
+    for source in range(len(state.sources)):
+        is_late = 0 < state.sources[source, S_LOOK_AT] <= now
+        if state.sources[source, S_HERE] > 0 or is_late:
+            ended = _take_source(source, until, setting, state, desk)
+            if ended != OVER:
+                return ended
+    return OVER
 
 
 @kernel

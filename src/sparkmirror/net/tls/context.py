@@ -42,6 +42,7 @@ def context_of(security: Security) -> ssl.SSLContext:
 def build_context(security: Security, material: Material) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = checks_host(security)
+    context.options |= ssl.OP_NO_RENEGOTIATION
     # As in Java, whatever stands in the trust store is trusted, also if it is no CA's own certificate.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if material.anchors is None:

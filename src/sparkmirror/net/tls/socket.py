@@ -29,6 +29,8 @@ READ_BYTES = 256 << 10
 LARGE_BYTES = 16 << 10  # a record of TLS
 JOINED_BYTES = 64 << 10
 MOST_BYTES = 1 << 20  # of a piece that is sealed at once
+MOST_READS = 64  # before somebody else has a turn
+MOST_TALK_BYTES = 64 << 10  # that OpenSSL wants to say by itself
 SHORTEST_S = 0.01  # 0 would mean not to wait
 
 
@@ -51,7 +53,8 @@ class TlsSocket:
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
         self._sealed = memoryview(b"")  # what the system has not taken yet
         self._sealed_of = 0  # so many bytes of the caller's: they count as sent when all of it is taken
-        self._failure: OSError | None = None  # that came behind what was read
+        self._failure: OSError | None = None
+        self.has_ended = False  # nothing can be read any more but what was decrypted
         self.cipher, self.version = self._tls.cipher, self._tls.version
         self.getpeercert, self.fileno = self._tls.getpeercert, plain.fileno
         self.setblocking, self.setsockopt, self.close = plain.setblocking, plain.setsockopt, plain.close
@@ -59,7 +62,10 @@ class TlsSocket:
     def shake_hands(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while True:
-            self._plain.settimeout(max(SHORTEST_S, until - time.monotonic()))
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self._plain.settimeout(left)
             try:
                 self._tls.do_handshake()
             except ssl.SSLWantReadError:
@@ -75,38 +81,57 @@ class TlsSocket:
 
     def recv_into(self, view: memoryview) -> int:
         """All that is there and finds room; 0 at the end of the connection. Else as a socket that does not block."""
-        filled, is_drained = 0, False
-        try:
-            while filled < len(view):
-                if self._incoming.pending or self._incoming.eof or self._tls.pending() or self._failure:
-                    count = self._decrypt(view[filled:])
-                    if count == 0:
-                        return filled
-                    if count is not None:
-                        filled += count
-                        continue
-                if is_drained:
-                    break
-                is_drained = self._receive() < READ_BYTES
-        except OSError as error:
-            if not filled:
-                raise
-            if not isinstance(error, BlockingIOError):
-                self._failure = error
+        filled = self._decrypt(view)
+        for _ in range(MOST_READS):
+            if self.has_ended or filled == len(view):
+                break
+            is_drained = self._receive() < READ_BYTES
+            filled += self._decrypt(view[filled:])
+            if is_drained:
+                break
+        self._talk()
         if not filled:
+            self.check()
+        if not filled and not self.has_ended:
             raise BlockingIOError
         return filled
 
-    def _decrypt(self, view: memoryview) -> int | None:
-        """A record, or a part of it; None: it is not whole, 0: there is no other."""
+    def check(self) -> None:
+        """Raise what has ended the connection, if it was a fault. It is said again and again."""
         if self._failure is not None:
             raise self._failure
-        try:
-            return self._tls.read(len(view), view)  # type: ignore[return-value]
-        except ssl.SSLWantReadError:
-            return None
-        except ssl.SSLEOFError:
-            return 0
+
+    def _decrypt(self, view: memoryview) -> int:
+        """All records that are here and whole, as far as they find room."""
+        filled = 0
+        while filled < len(view) and (self._incoming.pending or self._incoming.eof or self._tls.pending()):
+            if self._failure is not None:
+                break
+            try:
+                count: int = self._tls.read(len(view) - filled, view[filled:])  # type: ignore[assignment]
+            except ssl.SSLWantReadError:
+                break
+            except ssl.SSLEOFError:
+                count = 0
+            except OSError as error:
+                self._end(error)
+                break
+            if not count:
+                self.has_ended = True
+                break
+            filled += count
+        return filled
+
+    def _end(self, error: OSError) -> None:
+        self._failure, self.has_ended = error, True
+
+    def _talk(self) -> None:
+        """What OpenSSL says by itself (new keys) goes out if that can be, else with the next piece."""
+        if self._outgoing.pending > MOST_TALK_BYTES:
+            self._end(ssl.SSLError("the other side wants new keys all the time"))
+        elif self._outgoing.pending and not self._sealed_of:
+            with contextlib.suppress(OSError):  # who reads or sends next meets it
+                self._flush()
 
     def recv(self, size: int) -> bytes:
         found = bytearray(size)
@@ -122,7 +147,14 @@ class TlsSocket:
         return sent
 
     def _receive(self) -> int:
-        count = self._plain.recv_into(_scratch.view)
+        """How much came; none for now counts as little, as an end does."""
+        try:
+            count = self._plain.recv_into(_scratch.view)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            self._end(error)
+            return 0
         self._take(_scratch.view[:count])
         return count
 
