@@ -20,7 +20,7 @@ LEASE_S = 3
 def test_tasks_rows_and_observed_sums_in_sparks_status_equal_what_was_copied(pair: Pair, topic: str) -> None:
     create_topic(pair.source, topic, 4)
     produce(pair.source, topic, ({"value": b"%d" % i, "partition": i % 4} for i in range(20_000)))
-    extra = {"spark.ui.enabled": "true", "lease.seconds": str(LEASE_S)}
+    extra = {"spark.ui.enabled": "true", "lease.seconds": str(LEASE_S), "tasks.min": "2"}
     with MirrorProcess(properties(pair.source, pair.target, topic, extra)) as mirror:
         ui = SparkUi(mirror)
         await_condition(
@@ -37,7 +37,7 @@ def test_tasks_rows_and_observed_sums_in_sparks_status_equal_what_was_copied(pai
     tasks = [t for s in stages for t in s["tasks"].values()]
     assert len(tasks) >= 2 and all(t["status"] == "SUCCESS" for t in tasks)
     # A round before the topic is seen has one task, for heartbeats.
-    assert max(len(s["tasks"]) for s in stages) == 2, "tasks.max=2 makes two tasks a round"
+    assert max(len(s["tasks"]) for s in stages) == 2, "tasks.min=2 makes two tasks a round"
     observed = status["spark"]["observed"]
     assert observed["records"] == status["records"] == 20_000
     assert observed["bytes"] == status["bytes"]
