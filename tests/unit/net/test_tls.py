@@ -24,7 +24,15 @@ from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.security import Security
 from sparkmirror.net.tls import context as contexts
 from sparkmirror.net.tls.ciphers import to_openssl
-from sparkmirror.net.tls.socket import JOINED_BYTES, LARGE_BYTES, MOST_BYTES, TlsSocket, gather, wrap_tls
+from sparkmirror.net.tls.socket import (
+    JOINED_BYTES,
+    LARGE_BYTES,
+    MOST_BYTES,
+    MOST_TALK_BYTES,
+    TlsSocket,
+    gather,
+    wrap_tls,
+)
 from tests.support.certificates import DAY, Authority, Identity
 from tests.support.loopback import Loopback
 
@@ -339,6 +347,51 @@ def test_a_fault_is_said_again_and_again_though_the_other_side_falls_silent(part
     finally:
         over.set()
         thread.join(LONG_S)
+
+
+def shake_hands(
+    party: Party, ours: socket.socket, theirs: socket.socket
+) -> tuple[TlsSocket, ssl.SSLObject, ssl.MemoryBIO]:
+    """With a broker in memory: what it says stands in the last of them."""
+    secure = TlsSocket(ours, contexts.context_of(party.client().security), "127.0.0.1")
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    broker = party.server().wrap_bio(incoming, outgoing, server_side=True)
+    thread = threading.Thread(target=secure.shake_hands, args=[LONG_S])
+    thread.start()
+    while True:
+        try:
+            broker.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            theirs.sendall(outgoing.read())
+            incoming.write(theirs.recv(1 << 16))
+    theirs.sendall(outgoing.read())
+    thread.join(LONG_S)
+    secure.setblocking(False)
+    return secure, broker, outgoing
+
+
+def test_reading_neither_sends_the_rest_of_a_piece_nor_takes_it_for_openssl_s_own_words(party: Party) -> None:
+    """What was sealed may be an append whose lease is over by now."""
+    ours, theirs = socket.socketpair()
+    with theirs, contextlib.closing(ours):
+        secure, broker, said = shake_hands(party, ours, theirs)
+        secure._sealed = memoryview(b"a word of OpenSSL's that the system did not take")
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                ours.send(bytes(1 << 16))
+        with pytest.raises(BlockingIOError):
+            secure.sendmsg([bytes(MOST_BYTES)])
+        held = secure._outgoing.pending
+        assert held > MOST_TALK_BYTES
+        broker.write(b"an answer")
+        theirs.sendall(said.read())
+        theirs.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while theirs.recv(1 << 20):  # there is room again
+                pass
+        assert secure.recv(100) == b"an answer"
+        assert secure._outgoing.pending == held and not secure.has_ended
 
 
 def test_who_sends_a_byte_now_and_then_does_not_hold_up_the_handshake(party: Party) -> None:

@@ -127,11 +127,13 @@ class TlsSocket:
 
     def _talk(self) -> None:
         """What OpenSSL says by itself (new keys) goes out if that can be, else with the next piece."""
+        if self._sealed_of or not self._outgoing.pending:
+            return  # nor does the rest of a piece, which must not be sent any more if a lease is over
         if self._outgoing.pending > MOST_TALK_BYTES:
             self._end(ssl.SSLError("the other side wants new keys all the time"))
-        elif self._outgoing.pending and not self._sealed_of:
-            with contextlib.suppress(OSError):  # who reads or sends next meets it
-                self._flush()
+            return
+        with contextlib.suppress(OSError):  # who reads or sends next meets it
+            self._flush()
 
     def recv(self, size: int) -> bytes:
         found = bytearray(size)
