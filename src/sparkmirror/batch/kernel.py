@@ -46,7 +46,8 @@ def kernel(function: Function) -> Function:
 def _digest() -> str:
     found = hashlib.blake2b()
     for path in sorted(path for pattern in SOURCES for path in PACKAGE.glob(pattern)):
-        found.update(b"%s %d " % (str(path.relative_to(PACKAGE)).encode(), path.stat().st_size) + path.read_bytes())
+        source = path.read_bytes()
+        found.update(b"%s %d " % (str(path.relative_to(PACKAGE)).encode(), len(source)) + source)
     return found.hexdigest()
 
 

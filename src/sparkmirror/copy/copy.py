@@ -198,11 +198,9 @@ class Copy:
         """Whether a source has more than it may send at once. With a ceiling more tasks would not help."""
         if self.lease.rules.bytes_per_second:
             return False
-        return (
-            self._lane.has_backlog
-            if self._lane
-            else any(f.was_full and not f.idle for f in self._links.fetchers.values())
-        )
+        if self._lane:
+            return self._lane.has_backlog
+        return any(f.was_full and not f.idle for f in self._links.fetchers.values())
 
     def _poll(self, timeout_s: float) -> None:
         ready_now = dict(self._links.select(0.0 if self._unread else timeout_s))

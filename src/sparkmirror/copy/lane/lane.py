@@ -145,10 +145,11 @@ class Lane:
         self._state.scratch[r.LEASE_ENDS] = int(lease_ends * NS)
         while True:
             ended = r.ride(int(until * NS), self._setting, self._state, self._desk)
-            if not self._setting.by_hand or ended not in (r.READ, r.UNSENT):
+            if ended == r.READ:
+                if not self._hands.read():
+                    return r.GONE
+            elif not (self._setting.by_hand and ended == r.UNSENT and self._hands.send(lease_ends)):
                 return ended
-            if not (self._hands.read() if ended == r.READ else self._hands.send(lease_ends)):
-                return r.GONE if ended == r.READ else r.UNSENT
 
     # -- what was done
 

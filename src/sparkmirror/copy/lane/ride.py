@@ -164,8 +164,6 @@ def ride(until: int, setting: Setting, state: State, desk: Desk) -> int:
                 if not is_held or state.targets[target, T_COUNT] == 0:
                     return GONE
                 answers_at = now
-        if setting.by_hand and answers_at and answers_at <= now:
-            return READ
         for source in range(len(state.sources)):
             is_ready = system.state_of(state.files, source) != 0
             # Also while others are ready all the time.

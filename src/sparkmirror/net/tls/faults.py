@@ -35,12 +35,10 @@ _OUR_CERTIFICATE = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
 
 def find_alert(error: OSError, secure: socket.socket | TlsSocket) -> ssl.SSLError | None:
     """What the broker said before it hung up: the error itself, or what is left to be read behind one of sending."""
-    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+    if isinstance(error, ssl.SSLError):
         return error
     try:
         secure.recv(1)
-    except (ssl.SSLEOFError, ssl.SSLWantReadError):
-        return None
     except ssl.SSLError as alert:
         return alert
     except OSError:
