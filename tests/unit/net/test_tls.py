@@ -23,12 +23,14 @@ from sparkmirror.net.client import Client
 from sparkmirror.net.cluster import Cluster
 from sparkmirror.net.security import Security
 from sparkmirror.net.tls import context as contexts
+from sparkmirror.net.tls import socket as tls_socket
 from sparkmirror.net.tls.ciphers import to_openssl
 from sparkmirror.net.tls.socket import (
     JOINED_BYTES,
     LARGE_BYTES,
     MOST_BYTES,
     MOST_TALK_BYTES,
+    READ_BYTES,
     TlsSocket,
     gather,
     wrap_tls,
@@ -287,8 +289,13 @@ def await_readable(secure: TlsSocket) -> None:
     assert select.select([secure], [], [], LONG_S)[0]
 
 
-def test_a_read_brings_all_records_that_are_there(party: Party, echo: int) -> None:
-    """As of a plain socket, so that a selector shows whatever is left."""
+@pytest.mark.parametrize("read_bytes", [READ_BYTES, 30_000])
+def test_a_read_brings_all_records_that_are_there(
+    party: Party, echo: int, monkeypatch: pytest.MonkeyPatch, read_bytes: int
+) -> None:
+    """As of a plain socket, so that a selector shows whatever is left, however much the system hands out at once."""
+    monkeypatch.setattr(tls_socket, "READ_BYTES", read_bytes)
+    monkeypatch.setattr(tls_socket._scratch, "view", memoryview(bytearray(read_bytes)))
     with contextlib.closing(connect(party, echo)) as secure:
         send_all(secure, bytes(100_000))
         secure.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 100_000)
