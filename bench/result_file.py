@@ -11,7 +11,7 @@ from bench.layouts import LAYOUTS
 from bench.measurement import Alone, Measurement, Steady
 from bench.report import COLUMNS, RATIO_COLUMNS, Rows, markdown_table, ratio_rows, result_rows
 from bench.setups import example_properties
-from bench.sizes import MANY_PARTITIONS, PARTITIONS, STEADY_TURNS, Sizes
+from bench.sizes import MANY_PARTITIONS, PARTITIONS, Sizes
 from bench.steady_report import STEADY_COLUMNS, STEADY_RATIO_COLUMNS, steady_ratio_rows, steady_rows
 
 METHOD = f"""\
@@ -19,14 +19,15 @@ All mirrors ran one after the other between the same two brokers (one node a clu
 flags), on the machine that the brokers and the producer share. Topics of {PARTITIONS} partitions, the producer with
 `acks=all`.
 
-- **Steady traffic**: a Java producer with Kafka's default settings writes 1 KB records at an even rate to 8 partitions;
-  it decides which record goes where. `80 partitions`: the same with more of them. `1 record/s in each of 100`: to one
-  partition after the other. Each mirror first copies 20 MB/s for as long as a stretch lasts, and comes {STEADY_TURNS}
-  times, in turn with the others: a figure is the middle one, with the lowest and the highest. Cores: CPU of the whole
-  process tree by time. Latencies are those of the flow's own records, from the call that sends one until Kafka's
-  consumer, with default settings, has it on the target: of one partition of eight, in a trickle of all. Wake-ups:
-  voluntary switches of all threads. `mm2-tuned` gathers here (`fetch.min.bytes` 1 MB, `fetch.max.wait.ms` 10,
-  `linger.ms` 5).
+- **Steady traffic**: a Java producer with Kafka's default settings writes 1 KB records at an even rate to 8
+  partitions; it decides which record goes where. `80 partitions`: the same with more of them. `1 record/s in each of
+  100`: to one partition after the other. All mirrors run side by side, each with a topic of its own, and first copy
+  20 MB/s for a while. Then they come in turns of some seconds, one after the other, while the others are idle: a
+  figure is the middle one, with the lowest and the highest; a ratio is that of two turns that followed each other.
+  Cores: CPU of the whole process tree by time. Latencies are those of the flow's own records, from the call that
+  sends one until Kafka's consumer, with default settings, has it on the target: of one partition of eight, in a
+  trickle of all. Wake-ups: voluntary switches of all threads. `mm2-tuned` and `sparkmirror-tuned` gather here
+  (`fetch.min.bytes` 1 MB, `fetch.max.wait.ms` 10, `linger.ms` 5).
 - **start-up**: from the start of the process until a record that was there before is readable on the target.
 - **burst**: 1 KB records with nothing to compress, in batches of 64 records (64.6 KB), uncompressed.
   **lz4**: 1 KB records of text, 64 in an lz4 batch. **small**: 100 byte records in batches of 1 to 10.

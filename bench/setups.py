@@ -1,7 +1,7 @@
 """The properties that each mirror gets. Pure.
 
-sparkmirror and MirrorMaker 2 by default read the same text; the tuned one has the lines of `TUNED_*` more, the record
-way one line. Each
+sparkmirror and MirrorMaker 2 by default read the same text; tuned ones have the lines of `TUNED_*` more, or of
+`STEADY_TUNING`, the record way one line. Each
 run has aliases of its own, so that no run finds another's internal topics, groups or remote topics.
 """
 
@@ -32,6 +32,8 @@ STEADY_TUNING = (
     {"fetch.min.bytes": str(1 << 20), "fetch.max.wait.ms": "10", "max.poll.records": "20000"},
     {"linger.ms": "5", "batch.size": str(256 << 10)},
 )
+
+TUNED = ("mm2-tuned", "sparkmirror-tuned")  # the latter for steady traffic alone
 
 # What MirrorMaker 2 does beside copying records unless it is switched off.
 DEFAULT_WORK = (
@@ -99,7 +101,7 @@ class Setup:
             *(f"{key} = 1" for key in _REPLICATION_FACTORS),
             *(f"{alias}.{key} = {value}" for alias in (a, b) for key, value in self.security.items()),
         ]
-        if self.name == "mm2-tuned":
+        if self.name in TUNED:
             consumer, producer = STEADY_TUNING if self.is_steady else (TUNED_CONSUMER, TUNED_PRODUCER)
             lines += [f"{a}.consumer.{key} = {value}" for key, value in consumer.items()]
             lines += [f"{b}.producer.{key} = {value}" for key, value in producer.items()]

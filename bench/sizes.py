@@ -20,7 +20,7 @@ SCENARIOS = (
     "idle-many",  # comes with partitions
     *LAYOUTS,
 )
-MIRRORS = ("mm2", "mm2-tuned", "sparkmirror", "sparkmirror-records")
+MIRRORS = ("mm2", "mm2-tuned", "sparkmirror", "sparkmirror-tuned", "sparkmirror-records")
 PARTITIONS = 4
 MANY_PARTITIONS = 1000
 RECORD_BYTES = 1000
@@ -46,6 +46,7 @@ class Sizes:
     settle_s: float
     deadline_s: float
     steady_s: int  # of each stretch of steady traffic
+    steady_warm_up_s: int
     steady_turns: int  # of each mirror
     steady_tasks: tuple[int, ...]
 
@@ -63,7 +64,8 @@ class Sizes:
             idle_s=max(5.0, 60 * shorter),
             settle_s=max(2.0, 20 * shorter),
             deadline_s=max(90.0, 180 * scale),
-            steady_s=max(5, round(20 * shorter)),
+            steady_s=max(5, round(10 * shorter)),
+            steady_warm_up_s=max(5, round(20 * shorter)),
             steady_turns=STEADY_TURNS if scale >= 1 else 1,
             steady_tasks=STEADY_TASKS,
         )

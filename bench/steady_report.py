@@ -22,11 +22,12 @@ STEADY_COLUMNS = (
     "wake-ups/s",
     "check",
 )
-STEADY_RATIO_COLUMNS = ("traffic", "tasks.max", "sparkmirror against", "CPU", "p50", "p99", "memory")
+STEADY_RATIO_COLUMNS = ("traffic", "tasks.max", "ours", "against", "CPU", "p50", "p99", "memory")
 
 Value = Callable[[Steady], float | None]
 
-_ORDER = [traffic.name for layout in LAYOUTS.values() for traffic in layout.traffic]
+_SAME_SETTINGS = {OURS: "mm2", "sparkmirror-tuned": "mm2-tuned"}
+_ORDER = [traffic.name for layout in LAYOUTS.values() for traffic in (*layout.traffic, layout.warm_up)]
 
 
 def steady_rows(measurements: Sequence[Steady]) -> Rows:
@@ -50,16 +51,14 @@ def steady_rows(measurements: Sequence[Steady]) -> Rows:
 
 
 def steady_ratio_rows(measurements: Sequence[Steady]) -> Rows:
-    """Ours against each other one, turn by turn: the middle ratio, the best and the worst."""
+    """Ours against MirrorMaker 2 with the same settings, turn by turn: the middle ratio, the best and the worst."""
     kinds = _kinds(m for m in measurements if not m.error)
-    rows = []
-    for (traffic, tasks, mirror), theirs in kinds.items():
-        ours = kinds.get((traffic, tasks, OURS))
-        if mirror == OURS or not ours:
-            continue
-        values: list[Value] = [lambda m: m.cores, lambda m: m.p50_ms, lambda m: m.p99_ms, lambda m: m.memory_bytes]
-        rows.append((traffic, str(tasks), mirror, *(_ratios(ours, theirs, value) for value in values)))
-    return rows
+    values: list[Value] = [lambda m: m.cores, lambda m: m.p50_ms, lambda m: m.p99_ms, lambda m: m.memory_bytes]
+    return [
+        (traffic, str(tasks), ours, theirs, *(_ratios(found, against, value) for value in values))
+        for (traffic, tasks, ours), found in kinds.items()
+        if (theirs := _SAME_SETTINGS.get(ours)) and (against := kinds.get((traffic, tasks, theirs)))
+    ]
 
 
 def _kinds(measurements: Iterable[Steady]) -> dict[tuple[str, int, str], list[Steady]]:

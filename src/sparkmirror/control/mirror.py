@@ -61,7 +61,7 @@ PROGRESS_EVERY_S = 30.0
 STATUS_EVERY_S = 2.0
 IDLE_S = 0.5
 STOP_WAIT_S = 2.5
-RESTART_PAUSE_S = 1.0
+QUERIES_EVERY_S = 3.0  # each look is a question to Spark's JVM and back
 
 MainPoints = tuple[tuple[str, float], dict[Place, tuple[str, str]]]
 
@@ -100,7 +100,7 @@ class Mirror:
         self._next_line = time.monotonic() + PROGRESS_EVERY_S
         self._next_status = 0.0
         self._told: list[MainPoints] = []  # what the status file was last written with
-        self._restart_at = 0.0
+        self._look_at_queries_at = 0.0
         self.summary = ""  # of a run with `once`, when it has ended
 
     def stop(self) -> None:
@@ -255,8 +255,8 @@ class Mirror:
         now = time.monotonic()
         if broken := [f"{part.name}: {part.trouble}" for part in self.parts if part.is_broken]:
             raise BrokenPartError(f"{'; '.join(broken)}; see the traceback above. The mirror ends, for another to lead")
-        if now >= self._restart_at:
-            self._restart_queries(now)
+        if now >= self._look_at_queries_at:
+            self._tend_queries(now)
         for keeper in self.keepers:
             keeper.is_calm = self._rounds is not None and self._rounds.is_calm
             if not keeper.view.leads:
@@ -271,7 +271,8 @@ class Mirror:
             for flow in self.status()["flows"]:
                 log.info("%s", progress_line(flow))
 
-    def _restart_queries(self, now: float) -> None:
+    def _tend_queries(self, now: float) -> None:
+        self._look_at_queries_at = now + QUERIES_EVERY_S
         stuck = self._desk.take_stuck() if self._desk is not None else []
         for index, query in enumerate(self.queries):
             if QUERIES[index] in stuck and query.isActive:
@@ -282,7 +283,6 @@ class Mirror:
             elif not query.isActive and not self._stopping.is_set():
                 cause = query.exception()
                 log.error("query %s ended and is started again: %s", QUERIES[index], _first_line(cause))
-                self._restart_at = now + RESTART_PAUSE_S
                 self.queries[index] = self._start_query(QUERIES[index])
                 self._news.set()
 

@@ -72,6 +72,7 @@ class Rounds:
         self._slots = 0
         self._demands = {keeper.flow.name: Demand() for keeper in keepers}
         self._planned_leases = 0
+        self._said_leases: dict[str, int] = {}
         self._round: Round | None = None
         self._has_begun = False
         self._last_news = self._began_at = time.monotonic()
@@ -121,6 +122,7 @@ class Rounds:
         self._planned_leases = self._all_leases
         is_short = self._is_short(2 * len(leases))
         is_settled = self._round is not None and self._round.places == {p for lease in leases for p in lease.places}
+        self._say_leases(leases)
         self._round = current = self._desk.publish(leases, at_once=is_short)
         self._ledger.begin_round()
         if not self._start(current):
@@ -134,6 +136,14 @@ class Rounds:
             self._watch(current, wants_next, (ROUND_LEASES - 1) * self.lease_s)
         if current.ended():
             self._news.wait(max(0.0, SHORTEST_ROUND_S - (time.monotonic() - began)))
+
+    def _say_leases(self, leases: Sequence[Lease]) -> None:
+        for keeper in self._keepers:
+            name = keeper.flow.name
+            count = sum(lease.flow == name for lease in leases)
+            if count and count != self._said_leases.get(name):
+                self._said_leases[name] = count
+                log.info("flow %s: copies with %d of at most %d tasks", name, count, self.tasks_of(keeper))
 
     def _start(self, current: Round) -> bool:
         """Until all its tasks are there, or something needs the next round. False: others have to be sent."""

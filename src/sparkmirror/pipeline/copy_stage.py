@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
@@ -16,6 +17,8 @@ from sparkmirror.pipeline.beating import beating
 from sparkmirror.pipeline.cord import Cord
 from sparkmirror.pipeline.lease_table import WAITING_SHARE
 from sparkmirror.pipeline.strongbox import unseal_lease
+
+ROWS_EVERY_S = 10.0  # the desk hears of receipts at once; each batch of rows costs Spark milliseconds
 
 _ARROW_TYPES = {"str": pa.string(), "int": pa.int64()}
 ARROW_SCHEMA = pa.schema([(f.name, _ARROW_TYPES[str(f.type)]) for f in fields(Receipt)])
@@ -48,10 +51,23 @@ def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
         if turn is None:
             return
         with beating(lease.heartbeats):
-            yield from copy.run(turn)
+            yield from gather_receipts(copy.run(turn), ROWS_EVERY_S)
     finally:
         copy.close()
         cord.close()
+
+
+def gather_receipts(told: Iterable[list[Receipt]], every_s: float) -> Iterator[list[Receipt]]:
+    """As they are told, but in one piece for so long; what is left comes at the end."""
+    gathered: list[Receipt] = []
+    due = time.monotonic() + every_s
+    for receipts in told:
+        gathered += receipts
+        if time.monotonic() >= due:
+            due = time.monotonic() + every_s
+            yield gathered
+            gathered = []
+    yield gathered
 
 
 def receipts_to_arrow(receipts: list[Receipt]) -> pa.RecordBatch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,11 @@ def setup(name: str) -> Setup:
 def test_ours_and_the_default_differ_only_in_their_names() -> None:
     ours = setup("sparkmirror").properties.replace("sparkmirror", "mm2")
     assert ours == setup("mm2").properties
+
+
+def test_ours_is_tuned_as_the_other_for_steady_traffic() -> None:
+    ours = replace(setup("sparkmirror-tuned"), is_steady=True).properties.replace("sparkmirror", "mm2")
+    assert ours == replace(setup("mm2-tuned"), is_steady=True).properties
 
 
 def test_tuning_reaches_the_source_consumer_and_the_data_producer() -> None:

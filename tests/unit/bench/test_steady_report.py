@@ -50,6 +50,7 @@ def test_ratios_are_those_of_the_same_turn() -> None:
         (
             "20 MB/s",
             "4",
+            "sparkmirror",
             "mm2",
             "1/5.0 (1/8.0 to 1/5.0)",
             "1/1.3 (1/1.3 to 1/1.3)",
@@ -57,6 +58,11 @@ def test_ratios_are_those_of_the_same_turn() -> None:
             "1/1.0 (1/1.0 to 1/1.0)",
         )
     ]
+
+
+def test_ours_is_compared_with_what_has_the_same_settings() -> None:
+    tuned = replace(MM2, mirror="mm2-tuned", cores=0.2), replace(OURS, mirror="sparkmirror-tuned", cores=0.05)
+    assert [row[2:5] for row in steady_ratio_rows([MM2, *tuned])] == [("sparkmirror-tuned", "mm2-tuned", "1/4.0")]
 
 
 def test_a_failure_and_duplicates_are_not_hidden_by_good_turns() -> None:
