@@ -29,7 +29,8 @@ from tests.support.same_log import assert_same_log
 KILLS = int(os.environ.get("KILLS", "12"))
 SEED = int(os.environ.get("SEED", str(random.randrange(10_000))))
 PARTITIONS = 8
-VICTIMS = {"all": "", "driver": "", "spark": "org.apache.spark", "workers": "sparkmirror.pipeline.daemon"}
+WORKERS = "sparkmirror.pipeline.daemon"
+VICTIMS = "all", "driver", "spark", "workers", "one worker", "one worker, frozen"
 FLOOD_S = 20.0  # at most: it ends with the kill
 
 pytestmark = pytest.mark.timeout(3600)
@@ -42,7 +43,7 @@ def test_kills_while_the_number_of_leases_changes(pair: Pair, topic: str, java_r
     dice = random.Random(SEED)
     with plain_load(pair.source, topic, PARTITIONS, age_ms=0, pause_s=0.01):
         for number in range(KILLS):
-            victim, at_end = dice.choice(list(VICTIMS)), number % 4 == 3
+            victim, at_end = dice.choice(VICTIMS), number % 4 == 3
             with MirrorProcess(text) as mirror:
                 await_leases(mirror, lambda leases: leases[-1:] == [1], "the first lease")
                 with flood(pair.source, topic):
@@ -76,10 +77,27 @@ def kill_soon(mirror: MirrorProcess, victim: str, dice: random.Random) -> None:
     elif victim == "driver":
         mirror.kill_driver()
     else:
-        for process in mirror.tree()[1:]:
+        doomed = find_children(mirror, "org.apache.spark" if victim == "spark" else WORKERS)
+        if victim.startswith("one"):
+            doomed = [dice.choice(doomed)]
+        for process in doomed:
             with contextlib.suppress(psutil.NoSuchProcess):
-                if any(VICTIMS[victim] in word for word in process.cmdline()):
+                if victim.endswith("frozen"):
+                    process.suspend()
+                    time.sleep(dice.uniform(1, 10))  # up to longer than a lease lasts
+                    process.resume()
+                else:
                     process.kill()
+        time.sleep(dice.uniform(0, 5))  # what is left goes on
+
+
+def find_children(mirror: MirrorProcess, command: str) -> list[psutil.Process]:
+    found = []
+    for process in mirror.tree()[1:]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if any(command in word for word in process.cmdline()):
+                found.append(process)
+    return found
 
 
 @contextlib.contextmanager

@@ -23,12 +23,21 @@ def is_pressed(told: Sequence[float | None]) -> bool:
     return any(load is not None and load > GROW_AT for load in told)
 
 
+def share_slots(wanted: Sequence[int], slots: int) -> list[int]:
+    """Among flows that want so many at most: one at least, and what one does not want is left to the others."""
+    shares, left = [0] * len(wanted), slots
+    for done, index in enumerate(sorted(range(len(wanted)), key=lambda index: wanted[index])):
+        shares[index] = max(1, min(wanted[index], left // (len(wanted) - done)))
+        left -= shares[index]
+    return shares
+
+
 class Demand:
     """Of one flow. It is told the time."""
 
     def __init__(self) -> None:
         self.leases = 1
-        self._high = (0.0, 0)  # since when fewer would do, and how many at most
+        self._fewer: tuple[float, int] | None = None  # since when fewer would do, and how many at most
 
     def note(self, told: Sequence[float | None], most: int, now: float) -> None:
         """`told`: by the tasks of a round; nothing is known before all of them have."""
@@ -36,13 +45,13 @@ class Demand:
         if not loads or len(loads) < len(told):
             return
         if sum(loads) / len(loads) > GROW_AT:
-            self.leases, self._high = max(self.leases, min(most, 2 * len(loads))), (now, 0)
+            self.leases, self._fewer = max(self.leases, min(most, 2 * len(loads))), None
             return
         enough = max(1, math.ceil(2 * sum(loads) / GROW_AT))
-        since, high = self._high
         if enough >= self.leases:
-            self._high = (now, 0)
-        elif now - since >= CALM_S:
-            self.leases, self._high = max(high, enough), (now, 0)
-        else:
-            self._high = (since, max(high, enough))
+            self._fewer = None
+            return
+        since, high = self._fewer or (now, 0)
+        self._fewer = since, max(high, enough)
+        if now - since >= CALM_S:
+            self.leases, self._fewer = max(high, enough), None

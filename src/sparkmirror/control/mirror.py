@@ -39,6 +39,7 @@ from sparkmirror.groups.task import GroupReport, GroupTask
 from sparkmirror.pipeline.desk import Desk
 from sparkmirror.pipeline.figures import Figures
 from sparkmirror.pipeline.group_job import run_group_job
+from sparkmirror.pipeline.jvm_watch import JvmWatch
 from sparkmirror.pipeline.query import start_query
 from sparkmirror.pipeline.records_flow import SETTINGS, RecordsFlow
 from sparkmirror.pipeline.session import (
@@ -47,6 +48,7 @@ from sparkmirror.pipeline.session import (
     desk_bind,
     desk_host,
     is_local,
+    jvm_of,
     plan_master,
     start_spark,
 )
@@ -92,6 +94,7 @@ class Mirror:
         self.spark: SparkSession | None = None
         self.queries: list[StreamingQuery] = []
         self._records: dict[str, RecordsFlow] = {}  # by flow, those on the record way
+        self._jvm_watch: JvmWatch | None = None
         self._desk: Desk | None = None
         self._workspace = make_workspace()
         self._rounds: Rounds | None = None
@@ -118,9 +121,9 @@ class Mirror:
         else:
             log.info("once: copies what is there now, and gives up when nothing has moved for %.0f s", PATIENCE_S)
         try:
-            self._start_spark()
-            while not self._stopping.is_set() and not (self._goal and self._goal.reached(self._hints())):
-                self._turn()
+            with self._start_spark() as self._jvm_watch:
+                while not self._stopping.is_set() and not (self._goal and self._goal.reached(self._hints())):
+                    self._turn()
         except (Py4JError, ConnectionError) as error:
             raise SetupError(f"Spark's JVM ended: {_first_line(error)}") from error
         finally:
@@ -186,7 +189,7 @@ class Mirror:
 
     # -- Spark
 
-    def _start_spark(self) -> None:
+    def _start_spark(self) -> JvmWatch:
         wanted = sum(k.flow.tasks_max or os.cpu_count() or 1 for k in self.keepers)
         log.info("starting Spark (%s)", plan_master(self.config.spark.get("spark.master", DEFAULT_MASTER), wanted))
         by_rows = [keeper.flow.name for keeper in self.keepers if keeper.flow.by_rows]
@@ -225,6 +228,7 @@ class Mirror:
         for groups in self.groups:
             groups.start()
         log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")
+        return JvmWatch(jvm_of(self.spark))
 
     def _start_query(self, name: str) -> StreamingQuery:
         assert self.spark is not None
@@ -253,6 +257,8 @@ class Mirror:
     def _tend(self) -> None:
         """What comes round by itself: dead queries, progress lines, the status file."""
         now = time.monotonic()
+        if self._jvm_watch:
+            self._jvm_watch.beat()
         if broken := [f"{part.name}: {part.trouble}" for part in self.parts if part.is_broken]:
             raise BrokenPartError(f"{'; '.join(broken)}; see the traceback above. The mirror ends, for another to lead")
         if now >= self._look_at_queries_at:

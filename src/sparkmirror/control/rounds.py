@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from sparkmirror.control.demand import Demand, is_pressed
+from sparkmirror.control.demand import Demand, is_pressed, share_slots
 from sparkmirror.control.flow import FlowKeeper
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.copy.lease import Lease
@@ -71,7 +71,7 @@ class Rounds:
         self._news = news
         self._slots = 0
         self._demands = {keeper.flow.name: Demand() for keeper in keepers}
-        self._planned_leases = 0
+        self._planned: dict[str, int] = {}  # leases that a flow may have had, when the round was planned
         self._said_leases: dict[str, int] = {}
         self._round: Round | None = None
         self._has_begun = False
@@ -96,8 +96,8 @@ class Rounds:
         One is left to consumer groups.
         """
         slots = self._local_slots or self._slots - self._has_groups
-        share = max(1, slots // len(self._keepers))
-        return min(keeper.flow.tasks_max or share, share)
+        shares = share_slots([each.flow.tasks_max or slots for each in self._keepers], slots)
+        return shares[self._keepers.index(keeper)]
 
     def leases_of(self, keeper: FlowKeeper) -> int:
         """As many of these as its traffic asks for; all, of a run that has an end."""
@@ -119,11 +119,11 @@ class Rounds:
     def run(self, leases: Sequence[Lease]) -> None:
         """Give a round and stay with it until the next is due."""
         began = self._began_at = time.monotonic()
-        self._planned_leases = self._all_leases
+        self._planned = {keeper.flow.name: self.leases_of(keeper) for keeper in self._keepers}
         is_short = self._is_short(2 * len(leases))
         is_settled = self._round is not None and self._round.places == {p for lease in leases for p in lease.places}
         self._say_leases(leases)
-        self._round = current = self._desk.publish(leases, at_once=is_short)
+        self._round = current = self._desk.publish(leases, at_once=self._is_short(self._desk.count_out() + len(leases)))
         self._ledger.begin_round()
         if not self._start(current):
             return
@@ -154,9 +154,10 @@ class Rounds:
             self._await(lambda: self._is_over(current, current.going), 1.0)
             late_s = time.monotonic() - began
             self._make_room(current, late_s)
-            if sum(map(self.tasks_of, self._keepers)) < len(current.states) or (
-                late_s >= start_s and not self._is_short(1)
-            ):
+            if sum(map(self.tasks_of, self._keepers)) < len(current.states):
+                return False
+            if late_s >= start_s and not self._is_short(1):
+                log.warning("Spark has not started all tasks of a round within %.0f s: others are sent", late_s)
                 return False
             if time.monotonic() >= warn_at:
                 warn_at += FIRST_START_S
@@ -170,10 +171,6 @@ class Rounds:
         if self._is_short(tasks) or (late_s >= TAKE_S and not self._desk.is_taken(current.number)):
             self._desk.recall(before=current.number)
 
-    @property
-    def _all_leases(self) -> int:
-        return sum(self.leases_of(keeper) for keeper in self._keepers)
-
     def _is_short(self, tasks: int) -> bool:
         """Tasks that wait for their turn would hold the slots that others need: groups, and each other."""
         return not self._local_slots and self._slots < tasks
@@ -184,15 +181,32 @@ class Rounds:
             return True
         if any(self._ledger.troubled(k.flow.name) for k in self._keepers if k.view.is_active and not k.flow.by_rows):
             return True
-        if self._is_outgrown(current) or self._all_leases < self._planned_leases:
+        if self._is_outgrown(current) or self._has_shrunk(current):
             return True
         if time.monotonic() - self._began_at < PRESSED_LEASES * self.lease_s - LEAD_S:
             return False
-        return any(is_pressed(self._desk.loads(keeper.flow.name)) for keeper in self._keepers)
+        return any(self._is_pressed(current, keeper.flow.name) for keeper in self._keepers)
+
+    def _is_pressed(self, current: Round, flow: str) -> bool:
+        """And its partitions may be shared out in another way."""
+        leases, partitions = current.size_of(flow)
+        return 1 < leases < partitions and is_pressed(self._desk.loads(flow))
 
     def _is_outgrown(self, current: Round) -> bool:
         """There are more slots, or there is more to do, and partitions enough for more leases."""
-        return self._all_leases > self._planned_leases and len(current.places) > len(current.states)
+        for keeper in self._keepers:
+            leases, partitions = current.size_of(keeper.flow.name)
+            if partitions > leases and self.leases_of(keeper) > self._planned.get(keeper.flow.name, leases):
+                return True
+        return False
+
+    def _has_shrunk(self, current: Round) -> bool:
+        """Fewer would do."""
+        for keeper in self._keepers:
+            planned = self._planned.get(keeper.flow.name, 0)
+            if self.leases_of(keeper) < min(planned, current.size_of(keeper.flow.name)[0]):
+                return True
+        return False
 
     def _watch(self, current: Round, done: Callable[[], bool], seconds: float) -> None:
         """Until it is over; tending to the rest meanwhile."""

@@ -268,6 +268,13 @@ class Appender:
         """A request that a lane has sent then."""
         return Pending(correlation, self.version >= produce.FLEXIBLE_FROM, sent, at + self._timeout_s)
 
+    @property
+    def unanswered(self) -> set[Cursor]:
+        """Partitions of which something was sent, also if it was given up since: a broker may still write it."""
+        tags = [pending.tag for pending in self.channel.pending]
+        appended = {cursor for tag in tags if isinstance(tag, Batches) for cursor, _ in tag.sent.values()}
+        return appended | {cursor for tag in tags if isinstance(tag, _Markers) for cursor, *_ in tag.sent.values()}
+
     def find_late(self, now: float, longest_s: float) -> list[Cursor]:
         """Partitions whose batches have waited so long for their acknowledgement. Each request is told of once.
 

@@ -195,12 +195,17 @@ class Copy:
 
     @property
     def _has_backlog(self) -> bool:
-        """Whether a source has more than it may send at once. With a ceiling more tasks would not help."""
+        """Whether a source has more than it may send at once, or than the target has taken.
+
+        With a ceiling, or where the target throttles us, more tasks would not help.
+        """
         if self.lease.rules.bytes_per_second:
             return False
         if self._lane:
             return self._lane.has_backlog
-        return any(f.was_full and not f.idle for f in self._links.fetchers.values())
+        is_slowed = any(a.paused_until > time.monotonic() for a in self._links.appenders.values())
+        fetchers = self._links.fetchers.values()
+        return any(f.was_full and (not f.idle or (f.lacks_room and not is_slowed)) for f in fetchers)
 
     def _poll(self, timeout_s: float) -> None:
         ready_now = dict(self._links.select(0.0 if self._unread else timeout_s))
@@ -317,7 +322,8 @@ class Copy:
         reserved = sum(f.reserved_bytes for f in fetchers)
         room = min(share, self._held_bytes - self._roster.held.bytes - reserved)
         ahead = self._roster.readahead_bytes() - reserved
-        if room < share // 4 or ahead <= 0:
+        fetcher.lacks_room = room < share // 4 or ahead <= 0
+        if fetcher.lacks_room:
             self._make_room(now)
             return
         cursors = self._roster.fetchable(fetcher.node, now)
@@ -487,11 +493,11 @@ class Copy:
             self._poll(0.05)
         if self._scout.writing.acquire(timeout=WRITING_S):
             self._scout.writing.release()
-        late = {node: a.channel for node, a in self._links.appenders.items() if a.channel.pending}
-        under_way = [c.place for c in self._roster.cursors if c.in_flight and c.target_node in late]
-        for channel in late.values():  # what was not sent yet must not be
-            self._lose_channel(channel, f"{channel} did not answer before the lease ended")
-        return under_way
+        late = [appender for appender in self._links.appenders.values() if appender.channel.pending]
+        under_way = {cursor.place for appender in late for cursor in appender.unanswered}
+        for appender in late:  # what was not sent yet must not be
+            self._lose_channel(appender.channel, f"{appender.channel} did not answer before the lease ended")
+        return sorted(under_way)
 
     def close(self) -> None:
         """Close sessions and connections; a fetch that is still under way is waited for as long as it may take."""

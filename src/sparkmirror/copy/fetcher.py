@@ -54,6 +54,7 @@ class Fetcher:
         self._wanted: dict[Cursor, Asked] = {}  # by the last request
         self._wait_s = 0.0  # as it may wait for records
         self.was_full = False  # the last answer: the broker has more
+        self.lacks_room = False  # nothing is asked for: the target has not taken what came before
         self._was_quick = False
         self._in_vain = 0  # requests in a row, for the same as before
 
@@ -95,6 +96,10 @@ class Fetcher:
         self._asked_at = time.monotonic()
         self._send(body, self.channel.request_timeout_s + max_wait_ms / 1000)
 
+    def full_bytes(self, asked_bytes: int, partitions: int) -> int:
+        """How large an answer can be at most."""
+        return min(asked_bytes, partitions * self.partition_bytes)
+
     def _rest_if_in_vain(self, wanted: dict[Cursor, Asked]) -> None:
         """After the answer to this request, if those before it came at once and moved nothing."""
         self._in_vain = self._in_vain + 1 if self._was_quick and wanted == self._wanted else 0
@@ -113,7 +118,7 @@ class Fetcher:
 
     def take(self, frame: memoryview) -> list[tuple[Cursor, fetch.FetchedPartition]]:
         """What an answer brings for cursors that still stand where they asked."""
-        self.was_full = len(frame) > FULL_SHARE * self.reserved_bytes
+        self.was_full = len(frame) > FULL_SHARE * self.full_bytes(self.reserved_bytes, len(self._cursors))
         self.reserved_bytes = 0
         if not isinstance(frame.obj, np.ndarray):  # a small one: `Held` counts arrays
             frame = np.array(frame, np.uint8).data

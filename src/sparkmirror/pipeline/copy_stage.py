@@ -19,6 +19,7 @@ from sparkmirror.pipeline.lease_table import WAITING_SHARE
 from sparkmirror.pipeline.strongbox import unseal_lease
 
 ROWS_EVERY_S = 10.0  # the desk hears of receipts at once; each batch of rows costs Spark milliseconds
+MOST_ROWS = 5_000  # then earlier
 
 _ARROW_TYPES = {"str": pa.string(), "int": pa.int64()}
 ARROW_SCHEMA = pa.schema([(f.name, _ARROW_TYPES[str(f.type)]) for f in fields(Receipt)])
@@ -58,12 +59,12 @@ def _run_lease(lease: Lease) -> Iterator[list[Receipt]]:
 
 
 def gather_receipts(told: Iterable[list[Receipt]], every_s: float) -> Iterator[list[Receipt]]:
-    """As they are told, but in one piece for so long; what is left comes at the end."""
+    """As they are told, but in one piece for so long, unless these are many; what is left comes at the end."""
     gathered: list[Receipt] = []
     due = time.monotonic() + every_s
     for receipts in told:
         gathered += receipts
-        if time.monotonic() >= due:
+        if time.monotonic() >= due or len(gathered) >= MOST_ROWS:
             due = time.monotonic() + every_s
             yield gathered
             gathered = []

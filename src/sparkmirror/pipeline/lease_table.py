@@ -119,6 +119,11 @@ class Round:
         """All that is copied in it."""
         return {place for state in self.states.values() for place in state.lease.places}
 
+    def size_of(self, flow: str) -> tuple[int, int]:
+        """How many leases the flow has in it, and of how many partitions."""
+        leases = [state.lease for state in self.states.values() if state.lease.flow == flow]
+        return len(leases), sum(len(lease.partitions) for lease in leases)
+
     def ended(self) -> bool:
         return all(s.phase is Phase.DONE for s in self.states.values())
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sparkmirror.control import rounds as rounds_module
+from sparkmirror.control.demand import Demand
 from sparkmirror.control.ledger import Ledger
 from sparkmirror.control.rounds import Rounds
 from sparkmirror.copy.lease import Lease, LeasePartition
@@ -43,12 +45,12 @@ class World:
         )
         self.rounds.look_at_slots()
         self.cords = [Cord(self.desk.address, self.desk.environment[KEY_VARIABLE]) for _ in range(4)]
-        self.desk.publish([self.lease("0.a", 0), self.lease("0.b", 1)])
+        self.desk.publish([self.lease("0.a", 0), self.lease("0.b", 1, 2)])
         assert self.cords[0].next_round("a", -1) == 0
         for cord, lease_id in zip(self.cords[:2], ("0.a", "0.b"), strict=True):
             assert cord.wait_for_turn(lease_id, 1.0) is not None
 
-    def lease(self, lease_id: str, partition: int) -> Lease:
+    def lease(self, lease_id: str, *partitions: int) -> Lease:
         here = ClusterAddress(alias="A", bootstrap=("127.0.0.1:1",))
         return Lease(
             lease_id=lease_id,
@@ -58,7 +60,7 @@ class World:
             producer_id=1,
             fence=1,
             seconds=TERM_S,
-            partitions=(LeasePartition(topic="t", partition=partition, remote="A.t"),),
+            partitions=tuple(LeasePartition(topic="t", partition=n, remote="A.t") for n in partitions),
         )
 
     def begin_next(self) -> threading.Thread:
@@ -134,3 +136,36 @@ def test_a_round_whose_tasks_are_pressed_is_a_short_one(
     assert current is not None
     assert not world.rounds._wants_next(current), "it has only begun"
     assert world.desk.wait(lambda: world.rounds._wants_next(current), 3) is is_short
+
+
+def test_pressed_tasks_whose_partitions_can_not_be_shared_out_otherwise_are_left_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world.desk, "loads", lambda _: [0.9, 0.9])
+    shared = {
+        (2, 3): [world.lease("1.a", 0), world.lease("1.b", 1, 2)],
+        (2, 2): [world.lease("2.a", 0), world.lease("2.b", 1)],
+        (1, 2): [world.lease("3.a", 0, 1)],
+    }
+    pressed = [size for size, leases in shared.items() if world.rounds._is_pressed(world.desk.publish(leases), "A->B")]
+    assert pressed == [(2, 3)]
+
+
+def test_a_flow_without_partitions_for_more_leases_brings_no_round_forward_for_another(world: World) -> None:
+    other: Any = SimpleNamespace(flow=SimpleNamespace(name="C->D", tasks_max=4, tasks_min=1))
+    world.rounds._keepers = [*world.rounds._keepers, other]
+    world.rounds._demands["C->D"] = Demand()
+    world.rounds._planned = {"A->B": 1, "C->D": 1}
+    current = world.desk.publish([replace(world.lease("1.a", 0, 1, 2), flow="C->D"), world.lease("1.b", 3)])
+    world.rounds._demands["A->B"].leases = 2
+    assert not world.rounds._is_outgrown(current)
+    world.rounds._demands["C->D"].leases = 2
+    assert world.rounds._is_outgrown(current)
+
+
+def test_leases_that_were_never_there_do_not_have_to_go(world: World) -> None:
+    current = world.desk.publish([world.lease("1.a", 0), world.lease("1.b", 1)])
+    world.rounds._planned = {"A->B": 4}
+    for wanted, has_shrunk in ((3, False), (2, False), (1, True)):
+        world.rounds._demands["A->B"].leases = wanted
+        assert world.rounds._has_shrunk(current) is has_shrunk

@@ -54,7 +54,7 @@ def test_records_that_come_all_the_time_are_gathered_for_the_target_until_none_c
     assert answer(row, 20, took_ms=latency_ms, every_ms=latency_ms)[1] == AT_ONCE
 
 
-@pytest.mark.parametrize(("rate_kb", "wished"), [(1, 8000), (4, 30_900), (20, 52_300), (50, 92_300)])
+@pytest.mark.parametrize(("rate_kb", "wished"), [(1, 8000), (4, 27_900), (20, 49_200), (50, 89_200)])
 @pytest.mark.parametrize("batch", [700, 5_000, 16_400, 60_000])
 def test_of_much_traffic_less_than_comes_in_the_target_is_enough_however_large_its_batches_are(
     rate_kb: int, wished: int, batch: int

@@ -3,7 +3,7 @@
     nothing arrives           50 ms, 100 ms, ... 2 s: the first byte answers
     records now and then      the same
     records all the time      the latency target, or as many bytes as come in it, if these are there earlier;
-                              of much traffic, 25 KB and as many as come in a sixth of it
+                              of much traffic, 22 KB and as many as come in a sixth of it
     a flood                   20 ms, or 2 MB
 
 So a record on its own is never waited with, and how often a lane is woken up follows from the target, whatever the
@@ -20,7 +20,7 @@ from sparkmirror.copy.lane.table import Table
 from sparkmirror.copy.lease import Bounds
 from sparkmirror.copy.pace import FIRST_WAIT_MS, GATHERING_WAIT_MS, LONGEST_WAIT_MS
 
-MUCH_BYTES, MOST_BYTES = 25 << 10, 1 << 20
+MUCH_BYTES, MOST_BYTES = 22 << 10, 1 << 20
 FLOOD_BYTES, FLOOD_GATHER_BYTES, FLOOD_MS = 512 << 10, 2 << 20, 20
 QUICK_MS = 5
 

@@ -126,7 +126,8 @@ class Lane:
             scratch=np.zeros(r.SCRATCH, np.int64),
         )
         asked_bytes = min(bounds.fetch_bytes or MOST_BYTES, most_bytes - SPARE_BYTES)
-        for row, fetcher in zip(state.sources, self.fetchers, strict=True):
+        counts = np.bincount(state.table[:, t.SOURCE], minlength=len(self.fetchers)).tolist()
+        for row, fetcher, partitions in zip(state.sources, self.fetchers, counts, strict=True):
             epoch, asked_at, wait_s = fetcher.request
             row[r.S_FILE], row[r.S_CORRELATION] = (
                 fetcher.channel.fileno(),
@@ -134,6 +135,7 @@ class Lane:
             )
             row[r.S_SESSION], row[r.S_EPOCH], row[r.S_MOST_BYTES] = fetcher.session_id, epoch, asked_bytes
             row[r.S_ASKED_AT], row[r.S_WAITS_MS], row[r.S_AWAITED] = asked_at * NS, wait_s * 1000, 1
+            row[r.S_FULL_BYTES] = fetcher.full_bytes(asked_bytes, partitions)
             fetcher.channel.wake_at(1)
         for row, appender in zip(state.targets, self.appenders, strict=True):
             row[r.T_FILE], row[r.T_CORRELATION] = appender.channel.fileno(), appender.channel.lend(0.0)

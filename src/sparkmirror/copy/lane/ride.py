@@ -50,11 +50,11 @@ OVER, OTHERS, STRANGE, GONE, UNSENT, READ = range(6)
 #   READ     by hand: something is to be read
 
 # Of a source broker. ASKED_AT, WAITS_MS: of the request under way; IS_IDLE: there is none; AWAITED: bytes that wake us
-# up; LOOK_AT: when less is read, too, or 0; HELD_AT: since when its answer waits for those of targets; WAS_FULL: it was
-# about as large as it may be.
+# up; LOOK_AT: when less is read, too, or 0; HELD_AT: since when its answer waits for those of targets; FULL_BYTES: as
+# large as it can be at most; WAS_FULL: it was about so large.
 S_FILE, S_CORRELATION, S_SESSION, S_EPOCH, S_ASKED_AT, S_WAITS_MS, S_HERE, S_AWAITED, S_LOOK_AT = range(9)
-S_MOST_BYTES, S_IS_IDLE, S_HELD_AT, S_WAS_FULL = 9, 10, 11, 12
-SOURCE_COLUMNS = 13
+S_MOST_BYTES, S_IS_IDLE, S_HELD_AT, S_FULL_BYTES, S_WAS_FULL = 9, 10, 11, 12, 13
+SOURCE_COLUMNS = 14
 # Of a target broker: of the appends under way the first and their number.
 T_FILE, T_CORRELATION, T_FIRST, T_COUNT, T_HERE = range(5)
 TARGET_COLUMNS = 5
@@ -284,7 +284,7 @@ def _carry_on(source: int, size: int, until: int, setting: Setting, state: State
         return STRANGE  # what comes at once and brings nothing is, too
     row[S_HERE], row[S_IS_IDLE] = 0, 1
     row[S_EPOCH] += 1
-    row[S_WAS_FULL] = size > FULL_SHARE * row[S_MOST_BYTES]
+    row[S_WAS_FULL] = size > FULL_SHARE * row[S_FULL_BYTES]
     note_answer(state.gathering[source], size, count > 0, took, row[S_WAITS_MS], now)
     unsent = 0
     for i in range(count):

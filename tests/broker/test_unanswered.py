@@ -1,0 +1,105 @@
+"""A target takes nothing for a while: what was sent is named when the lease ends, what waits counts as a backlog."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from sparkmirror.copy.appender import Batches
+from sparkmirror.copy.fetcher import Fetcher
+from sparkmirror.copy.lease import Bounds, Errors, Lease, LeasePartition, Rules
+from sparkmirror.errors import ConnectionLostError
+from sparkmirror.net.channel import Channel
+from tests.conftest import Pair
+from tests.support.grantor import LocalGrantor
+from tests.support.kafka_client import await_condition, create_topic, produce
+from tests.support.leases import new_producer_id, plan_lease, run_copy
+
+pytestmark = pytest.mark.timeout(60)
+
+WITHOUT_LANES = Errors(log_content=True)
+
+
+class Told(LocalGrantor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[float] = []
+
+    def ask(self, load: float | None = None) -> None:
+        self.loads += [] if load is None else [load]
+
+
+class Gate:
+    """Appends are handed to the system only while it is open."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_shut, self.holds, flush = threading.Event(), threading.Event(), Channel.flush
+        self.is_shut.set()
+
+        def flush_later(channel: Channel) -> None:
+            if self.is_shut.is_set() and any(isinstance(pending.tag, Batches) for pending in channel.pending):
+                self.holds.set()
+            else:
+                flush(channel)
+
+        monkeypatch.setattr(Channel, "flush", flush_later)
+
+
+@contextmanager
+def copying(lease: Lease) -> Iterator[Told]:
+    with Told() as grantor:
+        runs = threading.Thread(target=run_copy, args=(lease, grantor))
+        runs.start()
+        try:
+            yield grantor
+        finally:
+            grantor.recall()
+            runs.join()
+
+
+def make_lease(pair: Pair, topic: str, rules: Rules, seconds: float) -> Lease:
+    for servers in (pair.source, pair.target):
+        create_topic(servers, topic, 1)
+    partition = LeasePartition(topic=topic, partition=0, remote=topic)
+    return plan_lease(pair.source, pair.target, new_producer_id(pair.target), [partition], rules, seconds)
+
+
+def test_what_was_sent_before_its_partition_was_lost_is_named_when_the_lease_ends(
+    pair: Pair, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may still be written, so nobody else gets the partition at once."""
+    gate, breaks, has_broken, take = Gate(monkeypatch), threading.Event(), threading.Event(), Fetcher.take
+
+    def take_or_break(fetcher: Fetcher, frame: memoryview) -> object:
+        if breaks.is_set() and not has_broken.is_set():
+            has_broken.set()
+            raise ConnectionLostError("the source has hung up")
+        return take(fetcher, frame)
+
+    monkeypatch.setattr(Fetcher, "take", take_or_break)
+    lease = make_lease(pair, topic, Rules(errors=WITHOUT_LANES), 30.0)
+    produce(pair.source, topic, ({"value": b"%d" % n} for n in range(10)))
+    with copying(lease) as grantor:
+        assert gate.holds.wait(20)
+        breaks.set()
+        produce(pair.source, topic, [{"value": b"more"}])
+        assert has_broken.wait(20)
+    assert grantor.under_way == {(topic, 0)}
+
+
+@pytest.mark.parametrize("is_slow", [True, False])
+def test_records_that_a_slow_target_has_not_taken_are_a_backlog(
+    pair: Pair, topic: str, monkeypatch: pytest.MonkeyPatch, is_slow: bool
+) -> None:
+    gate = Gate(monkeypatch)
+    if not is_slow:
+        gate.is_shut.clear()
+    bounds = Bounds(held_bytes=1 << 20, fetch_bytes=256 << 10)
+    lease = make_lease(pair, topic, Rules(errors=WITHOUT_LANES, bounds=bounds), 4.0)
+    produce(pair.source, topic, ({"value": bytes(1000)} for _ in range(4_000)), batch_size=16_384)
+    with copying(lease) as grantor:
+        await_condition(lambda: len(grantor.loads) > 3, "what the task tells of itself", 20)
+    assert (grantor.loads[-1] == 1.0) is is_slow
