@@ -77,7 +77,9 @@ class SparkMirror:
         file.write_text(setup.properties)
         self._console = self._directory / "console.log"
         self._status = self._directory / "status.json"
-        command = [env, f"TMPDIR={self._directory}", str(script), "run", str(file), "--status-file", str(self._status)]
+        command = [env, f"TMPDIR={self._directory}", str(script), "run", str(file)]
+        if not setup.is_steady:  # what nobody asks for there costs CPU
+            command += ["--status-file", str(self._status)]
         self._child = self._guard.spawn([*command, *(["--once"] if once else [])], output=self._console)
 
     @property

@@ -6,7 +6,7 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -23,6 +23,7 @@ from sparkmirror.net.client import Client
 from sparkmirror.net.security import Security
 from sparkmirror.protocol import fetch, produce
 from tests.conftest import Pair
+from tests.hostile.proxy import FETCH, Answer, Close, LyingProxy, Said
 from tests.support.grantor import LocalGrantor
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, end_offsets
@@ -34,6 +35,7 @@ from tests.support.source_logs.markers import write_markers
 from tests.support.tls import Secured
 
 PARTITIONS = 4
+TAIL_BYTES = 3
 ENDINGS = {
     number: name for name, number in vars(ride).items() if name in ("OVER", "OTHERS", "STRANGE", "GONE", "UNSENT")
 }
@@ -273,3 +275,34 @@ def test_brokers_of_both_sides_die_and_come_back(java_reader: JavaReader, topic:
             await_copied(pair, topic)
         assert_same_log(java_reader, pair.source, topic, pair.target, topic, ends=True)
     assert len(watched.lanes) >= 3
+
+
+@pytest.mark.parametrize("tail", ["late", "very late", "never"])
+def test_an_answer_whose_last_bytes_come_on_their_own_is_waited_for(
+    pair: Pair, topics: str, java_reader: JavaReader, watched: Watched, tail: str
+) -> None:
+    """Brokers send the three counts of tags behind the last record apart from it."""
+    told = threading.Event()
+
+    def split(answer: Answer) -> Iterable[Said]:
+        if len(answer.frame) < 2 * ride.FIRST_BYTES:
+            yield answer.frame
+            return
+        yield answer.frame[:-TAIL_BYTES]
+        is_the_one = answer.number % 50 == 49
+        time.sleep(0.3 if tail == "very late" and is_the_one else 0.001)
+        if is_the_one and len(watched.lanes) > 0:
+            told.set()
+        if is_the_one and tail == "never":
+            yield Close()
+        yield answer.frame[-TAIL_BYTES:]
+
+    with LyingProxy(pair.source, {FETCH: split}) as proxy:
+        lease = make_lease(pair, topics)
+        lease = replace(lease, source=replace(lease.source, bootstrap=(proxy.server,)))
+        with copying(lease):
+            with steady(pair.source, topics):
+                await_condition(lambda: told.is_set() and proxy.asked[FETCH] > 400, "many fetches", 40)
+            await_copied(pair, topics)
+    assert watched.lanes
+    assert_same_log(java_reader, pair.source, topics, pair.target, topics, ends=True)
