@@ -81,10 +81,10 @@ def test_a_process_that_stands_still_for_a_while_loses_and_doubles_nothing(
 def test_a_jvm_that_stands_still_for_good_is_ended_and_the_mirror_with_it(pair: Pair, topic: str) -> None:
     """Whatever starts the mirror starts it again, and another driver takes over."""
     create_topic(pair.source, topic, 1)
-    alias = topic[-6:]
+    alias, remote = topic[-6:], f"{topic[-6:]}.{topic}"
     with MirrorProcess(properties(pair.source, pair.target, topic, {"lease.seconds": "3"}, alias=alias)) as mirror:
         with plain_load(pair.source, topic, 1, age_ms=0, pause_s=0.03):
-            await_condition(lambda: f"{alias}.{topic}" in topics(pair.target), "it", 150)
+            await_condition(lambda: remote in topics(pair.target) and total(pair.target, remote) > 100, "it", 150)
             find(mirror, "jvm").send_signal(signal.SIGSTOP)
             assert mirror.wait(150) != 0
         assert "has not answered for 60 s" in mirror.log()
