@@ -1,6 +1,6 @@
 """The whole mirror, or a part of it, killed while the number of leases changes: each record once, at its offset.
 
-`KILLS=12 SEED=7 pytest -s tests/long/test_changing_leases.py`. A backlog makes one lease two and then four; the calm
+`KILLS=12 SEED=7 pytest -s tests/long/test_changing_leases.py`. A flood makes one lease two and then four; the calm
 after it makes them fewer. Kills come at random moments after a change was decided, when old leases end and new ones
 begin.
 """
@@ -11,16 +11,18 @@ import contextlib
 import os
 import random
 import re
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import psutil
 import pytest
+from confluent_kafka import Producer
 
 from tests.conftest import Pair
 from tests.support.java_reader import JavaReader
-from tests.support.kafka_client import await_condition, create_topic, produce, total
-from tests.support.load import plain_load
+from tests.support.kafka_client import await_condition, create_topic, total
+from tests.support.load import beside, plain_load
 from tests.support.mirror_process import MirrorProcess, properties
 from tests.support.same_log import assert_same_log
 
@@ -29,7 +31,7 @@ SEED = int(os.environ.get("SEED", str(random.randrange(10_000))))
 PARTITIONS = 8
 WORKERS = "sparkmirror.pipeline.daemon"
 VICTIMS = "all", "driver", "spark", "workers", "one worker", "one worker, frozen"
-BACKLOG_RECORDS = 600_000  # of 1 KB, that wait for each mirror
+FLOOD_RECORDS = 3_000_000  # of 1 KB, at most: it ends when there are more leases
 
 pytestmark = pytest.mark.timeout(3600)
 
@@ -42,9 +44,10 @@ def test_kills_while_the_number_of_leases_changes(pair: Pair, topic: str, java_r
     with plain_load(pair.source, topic, PARTITIONS, age_ms=0, pause_s=0.01):
         for number in range(KILLS):
             victim, at_end = dice.choice(VICTIMS), number % 4 == 3
-            write_backlog(pair.source, topic)
             with MirrorProcess(text) as mirror:
-                await_leases(mirror, lambda leases: leases[-1:] > [1], "more leases")
+                await_leases(mirror, lambda leases: leases[-1:] == [1], "the first lease")
+                with flood(pair.source, topic):
+                    await_leases(mirror, lambda leases: leases[-1] > 1, "more leases")
                 if not at_end:
                     kill_soon(mirror, victim, dice)
                 else:
@@ -97,6 +100,21 @@ def find_children(mirror: MirrorProcess, command: str) -> list[psutil.Process]:
     return found
 
 
-def write_backlog(servers: str, topic: str) -> None:
-    records = ({"value": b"%01000d" % n, "partition": n % PARTITIONS} for n in range(BACKLOG_RECORDS))
-    produce(servers, topic, records, batch_size=65536)
+@contextlib.contextmanager
+def flood(servers: str, topic: str) -> Iterator[None]:
+    """As fast as one producer can write."""
+    stop = threading.Event()
+
+    def write() -> None:
+        producer = Producer({"bootstrap.servers": servers, "linger.ms": 5, "batch.size": 65536})
+        number = 0
+        while not stop.is_set() and number < FLOOD_RECORDS:
+            with contextlib.suppress(BufferError):
+                for _ in range(500):
+                    producer.produce(topic, b"%01000d" % number, partition=number % PARTITIONS)
+                    number += 1
+            producer.poll(0.01)
+        producer.flush(30)
+
+    with beside(write, stop):
+        yield
