@@ -15,9 +15,9 @@ from bench.sizes import MANY_PARTITIONS, PARTITIONS, Sizes
 from bench.steady_report import STEADY_COLUMNS, STEADY_RATIO_COLUMNS, steady_ratio_rows, steady_rows
 
 METHOD = f"""\
-All mirrors ran one after the other between the same two brokers (one node a cluster, Kafka's own heap and JVM
-flags), on the machine that the brokers and the producer share. Topics of {PARTITIONS} partitions, the producer with
-`acks=all`.
+All mirrors ran between the same two brokers (one node a cluster, Kafka's own heap and JVM flags), on the machine that
+the brokers and the producer share; one after the other, but for steady traffic. Topics of {PARTITIONS} partitions, the
+producer with `acks=all`.
 
 - **Steady traffic**: a Java producer with Kafka's default settings writes 1 KB records at an even rate to 8
   partitions; it decides which record goes where. `80 partitions`: the same with more of them. `1 record/s in each of

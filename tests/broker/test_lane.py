@@ -28,7 +28,7 @@ from tests.support.grantor import LocalGrantor
 from tests.support.java_reader import JavaReader
 from tests.support.kafka_client import await_condition, create_topic, end_offsets
 from tests.support.kafka_client import produce as send
-from tests.support.leases import ends, new_producer_id, plan_lease, run_copy
+from tests.support.leases import copying, ends, new_producer_id, plan_lease, run_copy
 from tests.support.load import beside, small_load
 from tests.support.same_log import assert_same_log
 from tests.support.source_logs.markers import write_markers
@@ -91,29 +91,6 @@ def make_lease(
 def maybe_secured(request: pytest.FixtureRequest) -> Secured | None:
     found: Secured | None = request.getfixturevalue("secured") if request.param == "TLS" else None
     return found
-
-
-@contextmanager
-def copying(lease: Lease) -> Iterator[LocalGrantor]:
-    """Beside the block, and until it ends."""
-    with LocalGrantor() as grantor:
-        failures: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                run_copy(lease, grantor)
-            except BaseException as error:  # the test fails with it
-                failures.append(error)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        try:
-            yield grantor
-        finally:
-            grantor.recall()
-            thread.join(20)
-        assert not thread.is_alive()
-        assert not failures, failures
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -17,7 +15,7 @@ from sparkmirror.net.channel import Channel
 from tests.conftest import Pair
 from tests.support.grantor import LocalGrantor
 from tests.support.kafka_client import await_condition, create_topic, produce
-from tests.support.leases import new_producer_id, plan_lease, run_copy
+from tests.support.leases import copying, new_producer_id, plan_lease
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -51,19 +49,6 @@ class Gate:
             flush(channel)
 
         monkeypatch.setattr(Channel, "flush", flush_later)
-
-
-@contextmanager
-def copying(lease: Lease) -> Iterator[Told]:
-    grantor = Told()
-    with grantor:
-        runs = threading.Thread(target=run_copy, args=(lease, grantor))
-        runs.start()
-        try:
-            yield grantor
-        finally:
-            grantor.recall()
-            runs.join()
 
 
 def make_lease(pair: Pair, topic: str, rules: Rules, seconds: float) -> Lease:
@@ -104,6 +89,7 @@ def test_records_that_a_slow_target_has_not_taken_are_a_backlog(
     bounds = Bounds(held_bytes=1 << 20, fetch_bytes=256 << 10)
     lease = make_lease(pair, topic, Rules(errors=WITHOUT_LANES, bounds=bounds), 4.0)
     produce(pair.source, topic, ({"value": bytes(1000)} for _ in range(8_000)), batch_size=16_384)
-    with copying(lease) as grantor:
+    grantor = Told()
+    with copying(lease, grantor):
         await_condition(lambda: len(grantor.loads) > 3, "what the task tells of itself", 20)
     assert (1.0 in grantor.loads) is (every_s > 0)

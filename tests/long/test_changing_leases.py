@@ -77,7 +77,7 @@ def kill_soon(mirror: MirrorProcess, victim: str, dice: random.Random) -> None:
     elif victim == "driver":
         mirror.kill_driver()
     else:
-        doomed = find_children(mirror, "org.apache.spark" if victim == "spark" else WORKERS)
+        doomed = mirror.children("org.apache.spark" if victim == "spark" else WORKERS)
         if victim.startswith("one"):
             doomed = [dice.choice(doomed)]
         for process in doomed:
@@ -89,15 +89,6 @@ def kill_soon(mirror: MirrorProcess, victim: str, dice: random.Random) -> None:
                 else:
                     process.kill()
         time.sleep(dice.uniform(0, 5))  # what is left goes on
-
-
-def find_children(mirror: MirrorProcess, command: str) -> list[psutil.Process]:
-    found = []
-    for process in mirror.tree()[1:]:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if any(command in word for word in process.cmdline()):
-                found.append(process)
-    return found
 
 
 @contextlib.contextmanager

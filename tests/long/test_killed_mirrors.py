@@ -78,16 +78,13 @@ def kill_again_and_again(text: str, target: str, topic: str, kills: int) -> None
             elif victim == "driver":
                 mirror.kill_driver()
             else:
-                kill_children(mirror, "org.apache.spark" if victim == "spark" else "sparkmirror.pipeline.daemon")
+                for process in mirror.children(
+                    "org.apache.spark" if victim == "spark" else "sparkmirror.pipeline.daemon"
+                ):
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        process.kill()
                 time.sleep(dice.uniform(0, 2))
         print(f"kill {number + 1} of {kills}, {victim}: target at {copied(target, topic):,}", flush=True)
-
-
-def kill_children(mirror: MirrorProcess, command: str) -> None:
-    for process in mirror.tree()[1:]:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if any(command in word for word in process.cmdline()):
-                process.kill()
 
 
 def copied(target: str, topic: str) -> int:

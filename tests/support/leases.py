@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sparkmirror.copy.copy import Copy
@@ -140,6 +142,29 @@ def run_copy(lease: Lease, grantor: LocalGrantor, left: Mapping[Place, Standing]
         copy.close()
     assert receipts == grantor.receipts
     return Copied(grantor.standings, noted, receipts)
+
+
+@contextmanager
+def copying(lease: Lease, grantor: LocalGrantor | None = None) -> Iterator[LocalGrantor]:
+    """Beside the block, and until it ends. A copy that fails is a failure of the test."""
+    with grantor or LocalGrantor() as giver:
+        failures: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                run_copy(lease, giver)
+            except BaseException as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield giver
+        finally:
+            giver.recall()
+            thread.join(20)
+        assert not thread.is_alive()
+        assert not failures, failures
 
 
 def _next_fence() -> int:

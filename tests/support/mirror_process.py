@@ -85,6 +85,15 @@ class MirrorProcess:
             return dict(json.loads(self.status_file.read_text()))
         return {}
 
+    def children(self, command: str) -> list[psutil.Process]:
+        """Those in whose command line this stands."""
+        found = []
+        for process in self.tree()[1:]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if any(command in word for word in process.cmdline()):
+                    found.append(process)
+        return found
+
     def wait(self, deadline_s: float) -> int:
         """The exit code."""
         return self.process.wait(timeout=deadline_s)

@@ -201,9 +201,7 @@ def _take_source(source: int, until: int, setting: Setting, state: State, desk: 
     row, data = state.sources[source], state.arrived[source]
     before = row[S_HERE]
     if not setting.by_hand and _missing(row, data) > 0:
-        ended = _take_answers(setting, state, system.now_ns(state.scratch))  # meanwhile the last piece comes, too
-        if ended == OVER:
-            ended = _receive(row, data)
+        ended = _receive(row, data)
         if ended != OVER:
             return ended
     missing = _missing(row, data)
