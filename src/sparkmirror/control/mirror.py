@@ -48,7 +48,6 @@ from sparkmirror.pipeline.session import (
     desk_bind,
     desk_host,
     is_local,
-    jvm_of,
     plan_master,
     start_spark,
 )
@@ -94,7 +93,6 @@ class Mirror:
         self.spark: SparkSession | None = None
         self.queries: list[StreamingQuery] = []
         self._records: dict[str, RecordsFlow] = {}  # by flow, those on the record way
-        self._jvm_watch: JvmWatch | None = None
         self._desk: Desk | None = None
         self._workspace = make_workspace()
         self._rounds: Rounds | None = None
@@ -121,7 +119,7 @@ class Mirror:
         else:
             log.info("once: copies what is there now, and gives up when nothing has moved for %.0f s", PATIENCE_S)
         try:
-            with self._start_spark() as self._jvm_watch:
+            with JvmWatch(self._start_spark()):
                 while not self._stopping.is_set() and not (self._goal and self._goal.reached(self._hints())):
                     self._turn()
         except (Py4JError, ConnectionError) as error:
@@ -189,7 +187,7 @@ class Mirror:
 
     # -- Spark
 
-    def _start_spark(self) -> JvmWatch:
+    def _start_spark(self) -> SparkSession:
         wanted = sum(k.flow.tasks_max or os.cpu_count() or 1 for k in self.keepers)
         log.info("starting Spark (%s)", plan_master(self.config.spark.get("spark.master", DEFAULT_MASTER), wanted))
         by_rows = [keeper.flow.name for keeper in self.keepers if keeper.flow.by_rows]
@@ -228,7 +226,7 @@ class Mirror:
         for groups in self.groups:
             groups.start()
         log.info("Spark %s runs, UI at %s", self.spark.version, self.spark.sparkContext.uiWebUrl or "(off)")
-        return JvmWatch(jvm_of(self.spark))
+        return self.spark
 
     def _start_query(self, name: str) -> StreamingQuery:
         assert self.spark is not None
@@ -257,8 +255,6 @@ class Mirror:
     def _tend(self) -> None:
         """What comes round by itself: dead queries, progress lines, the status file."""
         now = time.monotonic()
-        if self._jvm_watch:
-            self._jvm_watch.beat()
         if broken := [f"{part.name}: {part.trouble}" for part in self.parts if part.is_broken]:
             raise BrokenPartError(f"{'; '.join(broken)}; see the traceback above. The mirror ends, for another to lead")
         if now >= self._look_at_queries_at:

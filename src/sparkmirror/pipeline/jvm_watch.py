@@ -9,37 +9,47 @@ from __future__ import annotations
 import logging
 import subprocess
 import threading
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 log = logging.getLogger("sparkmirror.spark")
 
-LOOK_EVERY_S = 5.0
-MOST_LOOKS = 12  # in a row without a beat: time in which this process stood still itself does not count
+LOOK_EVERY_S = 10.0
+MOST_LOOKS = 6  # in a row without an answer: time in which this process stood still itself does not count
 
 
 class JvmWatch:
-    """A context manager around the loop, which beats at each turn."""
+    """A context manager. It asks the JVM again and again, and looks on another thread whether that goes on."""
 
-    def __init__(self, jvm: subprocess.Popen[bytes]) -> None:
-        self._jvm = jvm
-        self._has_beaten = False
+    def __init__(self, spark: SparkSession) -> None:
+        self._gateway: Any = spark.sparkContext._gateway
+        self._has_answered = False
         self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="jvm-watch", daemon=True)
 
     def __enter__(self) -> JvmWatch:
-        self._thread.start()
+        for work in (self._ask, self._look):
+            threading.Thread(target=work, name="jvm-watch", daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ends.set()
 
-    def beat(self) -> None:
-        self._has_beaten = True
+    def _ask(self) -> None:
+        try:
+            while not self._ends.wait(LOOK_EVERY_S):
+                self._gateway.jvm.System.nanoTime()
+                self._has_answered = True
+        except Exception as error:  # it ended: the driver's loop meets that, too
+            log.debug("Spark's JVM does not answer: %s", error)
+            self._ends.set()
 
-    def _run(self) -> None:
+    def _look(self) -> None:
         looks = 0
         while not self._ends.wait(LOOK_EVERY_S):
-            looks, self._has_beaten = 0 if self._has_beaten else looks + 1, False
+            looks, self._has_answered = 0 if self._has_answered else looks + 1, False
             if looks >= MOST_LOOKS:
                 log.error("Spark's JVM has not answered for %.0f s: it is ended", looks * LOOK_EVERY_S)
-                self._jvm.kill()
+                jvm: subprocess.Popen[bytes] = self._gateway.proc
+                jvm.kill()
                 return

@@ -6,12 +6,10 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
@@ -131,12 +129,6 @@ def count_slots(spark: SparkSession) -> int:
     """How many tasks can run at once on the executors that are there now; its default parallelism is 2 at least."""
     context = spark.sparkContext._jsc.sc()
     return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
-
-
-def jvm_of(spark: SparkSession) -> subprocess.Popen[bytes]:
-    gateway: Any = spark.sparkContext._gateway
-    jvm: subprocess.Popen[bytes] = gateway.proc
-    return jvm
 
 
 def desk_host(spark: SparkSession) -> str:
